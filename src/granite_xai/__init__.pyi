@@ -1,6 +1,32 @@
 """The public names and their rooms, for type checkers and for ``__init__``, which loads them by this table."""
 
 from . import datasets as datasets, frameworks as frameworks, partitioners as partitioners
+from .algebra.accumulated import Accumulated as Accumulated
+from .algebra.behavior import (
+    Local as Local,
+    Risk as Risk,
+    Sensitivity as Sensitivity,
+)
+from .algebra.catalog import explanations as explanations
+from .algebra.disagreement import (
+    Disagreement as Disagreement,
+    question as question,
+    questions as questions,
+)
+from .algebra.explainer import Explainer as Explainer
+from .algebra.explanation import Explanation as Explanation
+from .algebra.influence import (
+    Individual as Individual,
+    Interactions as Interactions,
+    Joint as Joint,
+)
+from .algebra.interaction import Full as Full, Partial as Partial, Pure as Pure
+from .algebra.masking import (
+    Baseline as Baseline,
+    Conditional as Conditional,
+    Marginal as Marginal,
+)
+from .algebra.objective import Objective as Objective
 from .base.errors import (
     BinWarning as BinWarning,
     DataWarning as DataWarning,
@@ -13,9 +39,6 @@ from .base.errors import (
     ResourceError as ResourceError,
 )
 from .compute import Resources as Resources
-from .disagreement.catalog import question as question, questions as questions
-from .disagreement.disagreement import Disagreement as Disagreement
-from .disagreement.objective import Objective as Objective
 from .display.comparison import ComparisonDisplay as ComparisonDisplay
 from .display.effect import EffectDisplay as EffectDisplay
 from .display.importance import ImportanceDisplay as ImportanceDisplay
@@ -24,28 +47,8 @@ from .display.overview import OverviewDisplay as OverviewDisplay
 from .display.row import RowDisplay as RowDisplay
 from .display.tree import PartitionDisplay as PartitionDisplay
 from .estimator import Granite as Granite
-from .explanation.behavior import (
-    Local as Local,
-    Risk as Risk,
-    Sensitivity as Sensitivity,
-)
-from .explanation.catalog import explanations as explanations
-from .explanation.explainer import Explainer as Explainer
-from .explanation.influence import (
-    Individual as Individual,
-    Interactions as Interactions,
-    Joint as Joint,
-)
-from .explanation.interaction import Full as Full, Partial as Partial, Pure as Pure
-from .explanation.masking import (
-    Accumulated as Accumulated,
-    Baseline as Baseline,
-    Conditional as Conditional,
-    Marginal as Marginal,
-)
-from .explanation.result import Explanation as Explanation
+from .fitting.stability import Stability as Stability
 from .inference.estimate import Estimate as Estimate
-from .inference.stability import Stability as Stability
 from .regions import Partition as Partition, Region as Region, Rule as Rule
 from .report import Report as Report, explain as explain
 from .results.row import RowExplanation as RowExplanation

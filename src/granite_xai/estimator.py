@@ -12,21 +12,17 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 import granite_xai
+from granite_xai.algebra.explanation import Explanation
 from granite_xai.base.errors import DataWarning, Diagnostics, warn
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.explanation.result import Explanation
 from granite_xai.fitting.evaluation import Evaluation, evaluate_rows
-from granite_xai.fitting.fit_result import FitResult, FitRun
-from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
-from granite_xai.fitting.half_samples import stability_on_halves
-from granite_xai.fitting.inputs import collected_for, open_inputs
-from granite_xai.fitting.judged_fit import fit_and_judge, plan_fit
-from granite_xai.fitting.options import chosen_seed
-from granite_xai.fitting.table_rows import lacking_clusters_warning
-from granite_xai.fitting.tree_path import path_of_fit
-from granite_xai.inference.stability import Stability
+from granite_xai.fitting.fit import fit, path_of_fit, plan_of, search_halves
+from granite_xai.fitting.fit_result import FitResult
+from granite_xai.fitting.fitted import GraniteBase, fitted_view
+from granite_xai.fitting.opening import lacking_clusters_warning
+from granite_xai.fitting.stability import Stability
 from granite_xai.models import Predictor, Usage, accepts_missing
 from granite_xai.regions import vocabulary
 from granite_xai.results.against_fit import explain_against_fit, explain_among_themselves
@@ -203,7 +199,8 @@ class Granite(GraniteBase):
     def __getstate__(self) -> Any:
         """Without the evaluations, which only this object in this process keeps."""
         state = dict(super().__getstate__())
-        state.pop("_run", None)
+        if "_fitted" in state:
+            state["_fitted"] = state["_fitted"].without_sample()
         return state
 
     def __str__(self) -> str:
@@ -255,7 +252,7 @@ class Granite(GraniteBase):
             Which rows belong together (hours of a day, visits of a patient), a label a row: whole clusters are drawn,
             held out and reweighted, and intervals count clusters, not rows.
         """
-        fit_with_evaluations(self, X, y, sample_weight, clusters)
+        fit_granite(self, X, y, sample_weight, clusters)
         return self
 
     def apply(self, X: Any) -> IntArray:
@@ -275,11 +272,7 @@ class Granite(GraniteBase):
             pilot_rows and model_rows (sent to the model, or read off its trees), bytes (of the predictions), and
             seconds: a remark, from the time of a few rows, which decides nothing.
         """
-        record = Diagnostics()
-        seed = chosen_seed(self.random_state)
-        collected = collected_for(self, X, y, sample_weight, seed=seed)
-        opened = open_inputs(self, *collected, record, seed)
-        return plan_fit(opened, record)
+        return plan_of(self, X, y, sample_weight)
 
     def predict(self, X: Any) -> FloatArray:
         """What the curves of each row's region add up to.
@@ -295,7 +288,6 @@ class Granite(GraniteBase):
         granite: Granite = clone(self).set_params(output=name)
         view.result.partition.rename(self.partition_.region_names)
         set_fitted_attributes(granite, view.result, dict(view.diagnostics))
-        granite.__dict__["_run"] = view.run
         return granite
 
     def evaluate(
@@ -319,11 +311,9 @@ class Granite(GraniteBase):
         view = fitted_view(self, output, several=True)
         if clusters is None and view.diagnostics.get("clusters") is not None:
             warn(lacking_clusters_warning("evaluate(X, y, clusters=…)"), DataWarning)
-        new, regions = view.other_rows(X, y, sample_weight, clusters)
-        kind = "given"
-        if same_rows_in_any_order(new.route.table, view.result.table):
-            kind = "fitting"
-        return evaluate_rows(new, regions, new.clusters, kind=kind)
+        rows = view.other_rows(X, y, sample_weight, clusters)
+        are_those_of_fit = same_rows_in_any_order(rows.table, view.result.table)
+        return evaluate_rows(view.result, rows, kind="fitting" if are_those_of_fit else "given")
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None
@@ -353,10 +343,10 @@ class Granite(GraniteBase):
             One of `outputs_`, where all are explained.
         """
         view = fitted_view(self, output)
-        new, regions = view.other_rows(X, y, sample_weight)
+        rows = view.other_rows(X, y, sample_weight)
         if choose("reference", reference, {"fitting": "fitting", "rows": "rows"}) == "rows":
-            return explain_among_themselves(new, regions)
-        return explain_against_fit(new, regions, view.seed)
+            return explain_among_themselves(view.result, rows)
+        return explain_against_fit(view.result, rows)
 
     def explain_row(self, x: Any, output: Any = None) -> RowExplanation:
         """Why this row (a table of one, a mapping or a list): what each column adds to the mean of its region."""
@@ -396,28 +386,31 @@ class Granite(GraniteBase):
             Random halves, each searched together with its complement. None: as many as cost no more than the fit, which
             is counted in model rows: from 4 (8 searches) to 25 (50 searches).
         """
-        view = fitted_view(self, several=True)
+        result = fitted_view(self, several=True).result
         if n_resamples is not None:
             n_resamples = whole_number("n_resamples", n_resamples, at_least=1)
-        measured = stability_on_halves(self, n_resamples)
-        set_fitted_attributes(self, replace(view.result, stability=measured), self.diagnostics_)
+        model_rows = self.diagnostics_["plan"]["model_rows"]
+        measured = search_halves(result, n_resamples, model_rows)
+        set_fitted_attributes(self, replace(result, stability=measured), self.diagnostics_)
         return measured
 
     @property
     def fidelity_(self) -> float:
         """Share of the prediction's variance that an additive surrogate explains in the regions."""
-        return fitted_view(self, several=True).result.additive.value.fidelity
+        return fitted_view(self, several=True).result.curves.value.fidelity
 
     @property
     def global_fidelity_(self) -> float:
         """The same without regions."""
-        return fitted_view(self, several=True).result.additive.value.global_fidelity
+        return fitted_view(self, several=True).result.curves.value.global_fidelity
 
     @property
     def path_(self) -> Any:
         """How many regions, for every alpha: a frame of what is left on the fitting rows, and on rows left out."""
-        check_is_fitted(self)
-        return path_of_fit(self).frame()
+        result = fitted_view(self, several=True).result
+        path = path_of_fit(result)
+        vars(self)["_fitted"] = replace(result, path=path)
+        return path.frame()
 
     def rows_needed(self, half_width: float = 0.05) -> int:
         """Rows to search with (``max_samples=``), half as many more held out, for an interval of this half width.
@@ -444,15 +437,15 @@ def result_text(g: Granite, next_step: str) -> str:
     return text.printed.text(g.partition_.region_names, with_finding=True, next_step=next_step)
 
 
-def fit_with_evaluations(
+def fit_granite(
     g: Granite,
     X: Any,
     y: Any = None,
     sample_weight: Any = None,
     clusters: Any = None,
     seed: int | None = None,
-) -> FitRun:
-    """Fit, and return what was found together with the evaluations.
+) -> FitResult:
+    """Fit, and return what was found.
 
     Parameters
     ----------
@@ -464,18 +457,13 @@ def fit_with_evaluations(
         Of all draws, where some were made already; None: as ``random_state`` says.
     """
     record = Diagnostics()
-    if seed is None:
-        seed = chosen_seed(g.random_state)
     with record.stage("total"):
-        collected = collected_for(g, X, y, sample_weight, clusters, record, seed)
-        opened = open_inputs(g, *collected, record, seed)
-        run = fit_and_judge(opened, record)
+        result = fit(g, X, y, sample_weight, clusters, record, seed)
     record.note("target", target_name(y))
-    record.note("stop_reasons", [region.stop_reason for region in run.result.partition])
-    record.note("model", _usage(opened.predictor))
-    set_fitted_attributes(g, run.result, record.as_dict())
-    g.__dict__["_run"] = run
-    return run
+    record.note("stop_reasons", [region.stop_reason for region in result.partition])
+    record.note("model", _usage(result.model))
+    set_fitted_attributes(g, result, record.as_dict())
+    return result
 
 
 def _usage(predictor: Predictor) -> dict[str, Any]:
@@ -504,8 +492,8 @@ def set_fitted_attributes(g: Granite, result: FitResult, diagnostics: dict[str, 
         attributes.pop(name, None)
     text = ResultText(result, diagnostics)
     result.partition.described(vocabulary(result.partition.rules, result.table), text)
-    labels = [comparison.question.label for comparison in result.comparisons]
-    measured = np.where(result.root_disagreements > result.floors, result.root_disagreements, 0.0)
+    labels = [question.label for question in result.questions]
+    measured = np.where(result.disagreements > result.floors, result.disagreements, 0.0)
     is_one_question = len(labels) == 1
     attributes["_fitted"] = result
     attributes["_text"] = text

@@ -23,10 +23,14 @@ from granite_xai.frameworks.cohex import Cohorts
 from granite_xai.frameworks.gadget import RepidTree
 from granite_xai.frameworks.transformation_trees import Subgroups
 from granite_xai.frameworks.vine import Clusters, Ice
-from granite_xai.search.given_rules import GivenRules
-from granite_xai.search.partitioner import Partitioner, PartitionResult
-from granite_xai.search.problem import Problem
-from granite_xai.search.tree import AllExcept, Tree
+from granite_xai.search.problem import (
+    AllExcept,
+    GivenRules,
+    Partitioner,
+    PartitionResult,
+    Problem,
+    Tree,
+)
 
 __all__ = [
     "AllExcept",

@@ -59,6 +59,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from granite_xai import __version__, partitioners
+from granite_xai.algebra.accumulated import AleIntervals
+from granite_xai.algebra.behavior import BEHAVIORS
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.effects import MAX_PAIRS
+from granite_xai.algebra.explainer import INFLUENCES
+from granite_xai.algebra.interaction import INTERACTIONS
+from granite_xai.algebra.masking import MASKINGS, bins, copula, fitted
+from granite_xai.algebra.masking.fitted import FittedMaskings
+from granite_xai.algebra.objective import Objective
 from granite_xai.base import typing as terms
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import FormatError, InputError, ModelError, ModelWarning, warn
@@ -75,22 +84,14 @@ from granite_xai.base.files import (
 )
 from granite_xai.base.typing import IntArray
 from granite_xai.compute import Resources
+from granite_xai.curves.curves import Curve, RegionSurrogate, Surrogate, SurrogateFit
 from granite_xai.disagreement import disagreement
-from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.disagreement.objective import Objective
 from granite_xai.estimator import Granite, set_fitted_attributes
 from granite_xai.evaluations import fine_curve, value_cells
 from granite_xai.explanation import explainer
-from granite_xai.explanation.behavior import BEHAVIORS
-from granite_xai.explanation.explainer import INFLUENCES
-from granite_xai.explanation.interaction import INTERACTIONS
-from granite_xai.explanation.masking import MASKINGS, bins, copula, fitted
-from granite_xai.explanation.masking.accumulated import AleIntervals
-from granite_xai.explanation.masking.fitted import FittedMaskings
-from granite_xai.explanation.resolved import MAX_PAIRS
 from granite_xai.fitting.fit_result import FitResult, FromFile
-from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.fitting.options import chosen_influence
+from granite_xai.fitting.fitted import fitted_view
+from granite_xai.fitting.settings import chosen_influence
 from granite_xai.frameworks.fd_trees import NumericTree
 from granite_xai.inference import (
     confidence,
@@ -103,8 +104,6 @@ from granite_xai.inference import (
 )
 from granite_xai.models import Predictor, Usage, as_predictor, joint_predictor
 from granite_xai.regions import Partition
-from granite_xai.surrogate.additive import RegionSurrogate, Surrogate, SurrogateFit
-from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import KINDS, LABELLED, Column, FrameContainer, Outline, Table, read_table
 from granite_xai.tables.dtypes import dtypes_of, empty_row
 

@@ -20,9 +20,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import Diagnostics, InputError
-from granite_xai.base.options import whole_number
-from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray
 from granite_xai.algebra.behavior import Behavior, Local
 from granite_xai.algebra.conditional import (
     INTERVALS,
@@ -36,6 +33,9 @@ from granite_xai.algebra.interaction import Full, Interaction, Pure
 from granite_xai.algebra.masked_model import Averaged, MaskedModel
 from granite_xai.algebra.masking import Masking
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.errors import Diagnostics, InputError
+from granite_xai.base.options import whole_number
+from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.needs import Learned, Needs, Recombined
 from granite_xai.tables import Column, Rows, Table

@@ -13,13 +13,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.interaction import Full, Interaction
+from granite_xai.algebra.masked_model import Averaged, MaskedModel
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import unknown
 from granite_xai.base.text import error_text
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
-from granite_xai.algebra.interaction import Full, Interaction
-from granite_xai.algebra.masked_model import Averaged, MaskedModel
-from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.evaluations.evaluations import Evaluations
 
 LEAST_PROBABILITY = 1e-15  # log loss clips probabilities to between this and 1 minus this (C18)

@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from granite_xai.base.printable import PrintableDict
 from granite_xai.algebra.behavior import Behavior, Sensitivity
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Joint
 from granite_xai.algebra.interaction import Additive, Interaction, Whole
+from granite_xai.base.printable import PrintableDict
 
 JANSEN = Sensitivity(total="jansen")
 

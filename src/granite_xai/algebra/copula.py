@@ -23,11 +23,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from granite_xai.algebra.conditional import common_bins, fit_bins, level_codes, ranks_among
+from granite_xai.algebra.masked_model import MaskedModel
 from granite_xai.base.errors import BinWarning, Diagnostics, InputError
 from granite_xai.base.text import column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.algebra.conditional import common_bins, fit_bins, level_codes, ranks_among
-from granite_xai.algebra.masked_model import MaskedModel
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.tables import Column, Rows, Table, row_order_by_ranks
 

@@ -14,10 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose
-from granite_xai.base.printable import PrintableDict
-from granite_xai.base.typing import Coalition, Elementwise, FloatArray, IntArray, PairLoss
 from granite_xai.algebra.accumulated import Accumulated
 from granite_xai.algebra.behavior import Behavior, Risk, Sensitivity, gap_loss
 from granite_xai.algebra.catalog import QUESTIONS, explanations
@@ -27,6 +23,10 @@ from granite_xai.algebra.influence import Influence
 from granite_xai.algebra.interaction import weighted_sum
 from granite_xai.algebra.masking import Conditional, Masking
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
+from granite_xai.base.printable import PrintableDict
+from granite_xai.base.typing import Coalition, Elementwise, FloatArray, IntArray, PairLoss
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.needs import Needs
 from granite_xai.tables import Table

@@ -16,9 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.coalitions import union
-from granite_xai.base.errors import InputError, ResourceError
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.algebra.behavior import Behavior
 from granite_xai.algebra.influence import Influence, PlayersAndSets
 from granite_xai.algebra.interaction import (
@@ -32,6 +29,9 @@ from granite_xai.algebra.interaction import (
 from granite_xai.algebra.masked_model import Averaged, MaskedModel
 from granite_xai.algebra.masking import Masking
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.coalitions import union
+from granite_xai.base.errors import InputError, ResourceError
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.needs import Needs, Summed
 from granite_xai.evaluations.request import request

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.effects import Effect, Term
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import amount, count
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.algebra.effects import Effect, Term
-from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.tables import Table, frame
 

@@ -28,8 +28,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 
 PAIRS_AT_ONCE = 2**22  # pairs of rows whose predictions are in memory together

@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import Diagnostics, InputError
-from granite_xai.base.options import choose, unknown
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.algebra.conditional import fit_bins
 from granite_xai.algebra.copula import (
     DensityRatios,
@@ -27,6 +24,9 @@ from granite_xai.algebra.copula import (
     weighed,
 )
 from granite_xai.algebra.masked_model import Averaged, MaskedModel, averaged
+from granite_xai.base.errors import Diagnostics, InputError
+from granite_xai.base.options import choose, unknown
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.needs import Learned, Needs, Recombined
 from granite_xai.tables import Column, Rows, Table, read_table, recombine, row_like

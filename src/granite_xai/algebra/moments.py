@@ -23,10 +23,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
 from granite_xai.algebra.behavior import RedrawnVariance, Risk, Sensitivity
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.effects import Term, Terms
+from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Coalition, Evaluations, Matrix
 
 KEPT = 0.99  # share of the squared interactions of a set that a search must see

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.disagreement import Disagreement, ResolvedQuestion, questions
+from granite_xai.algebra.influence import Influence
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, real_number, unknown
 from granite_xai.base.typing import BoolArray, FloatArray
-from granite_xai.algebra.disagreement import Disagreement, ResolvedQuestion, questions
-from granite_xai.algebra.influence import Influence
 from granite_xai.evaluations.evaluations import Evaluations
 
 WEIGHTINGS = ("mass", "uniform")

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.catalog import title
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.influence import Individual
 from granite_xai.base.numbers import share
 from granite_xai.base.options import whole_number
 from granite_xai.base.text import MISSING, distinct_labels, drawable, shortened
@@ -26,9 +29,6 @@ from granite_xai.display.figures import (
 )
 from granite_xai.display.palette import BLACK, GREY, PALE, region_color
 from granite_xai.display.sides import local_sides
-from granite_xai.explanation.catalog import title
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.influence import Individual
 from granite_xai.results.shown_sides import chosen_question, shown_names
 from granite_xai.results.shown_values import RowsToShow, ShownValues
 from granite_xai.tables import Table

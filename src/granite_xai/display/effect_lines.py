@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from granite_xai.algebra.accumulated import AleIntervals
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.explanation import Part
 from granite_xai.base.text import MISSING
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.display.axis import Axis, ShownLevels, shown_levels
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.masking.accumulated import AleIntervals
-from granite_xai.explanation.result import Part
 from granite_xai.results.scopes import Scope
 from granite_xai.results.shown_values import RegionValues, RowsToShow, ShownValues
 from granite_xai.surrogate.grids import dependence_bins

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.algebra.catalog import title
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.influence import Individual
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import count
 from granite_xai.base.options import choose, whole_number
@@ -24,9 +27,6 @@ from granite_xai.display.figures import (
     tidy,
 )
 from granite_xai.display.palette import PALE, SIDES, region_style
-from granite_xai.explanation.catalog import title
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.influence import Individual
 from granite_xai.results.scopes import Scope
 from granite_xai.results.shown_sides import (
     EFFECTS,

@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.behavior import Behavior, Local, Sensitivity
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.influence import Individual, Interactions
+from granite_xai.algebra.interaction import INTERACTIONS, Interaction
+from granite_xai.algebra.masking import Marginal, Masking
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.text import drawable, shortened
@@ -24,11 +29,6 @@ from granite_xai.display.interaction_network import (
 )
 from granite_xai.display.interaction_surface import Surface, draw_surfaces, surface_of
 from granite_xai.display.palette import BLUE, ORANGE
-from granite_xai.explanation.behavior import Behavior, Local, Sensitivity
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.influence import Individual, Interactions
-from granite_xai.explanation.interaction import INTERACTIONS, Interaction
-from granite_xai.explanation.masking import Marginal, Masking
 from granite_xai.results.scopes import Scope
 from granite_xai.results.shown_sides import MEASURES, chosen_question
 from granite_xai.results.shown_values import RowsToShow

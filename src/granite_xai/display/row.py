@@ -10,11 +10,11 @@ import numpy as np
 from granite_xai.base.numbers import count, share
 from granite_xai.base.options import whole_number
 from granite_xai.base.text import distinct_labels, drawable, shortened, wrapped
+from granite_xai.curves.curves import Curve
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import SMALL, Axes, Drawn, grid_of, sheet, tidy
 from granite_xai.display.palette import BLUE, GREY, ORANGE
 from granite_xai.results.row import RowExplanation
-from granite_xai.surrogate.curves import Curve
 
 MOST_BARS = 10
 TOGETHER = "interactions"

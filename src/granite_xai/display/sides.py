@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from granite_xai.algebra.explainer import Explainer
 from granite_xai.base.errors import InputError
-from granite_xai.explanation.explainer import Explainer
 from granite_xai.results.shown_sides import EFFECTS, sides_shown
 
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from granite_xai.base.errors import Diagnostics
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.objective import Shares
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.errors import Diagnostics
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.evaluations.evaluations import Evaluations, Sample
 from granite_xai.fitting.plan import Plan
 from granite_xai.fitting.settings import Settings
 from granite_xai.inference.noise import Chance, RegionNoise, Signs
-from granite_xai.search.problem import PartitionResult, Problem
 from granite_xai.regions import Leaf, Partition
+from granite_xai.search.problem import PartitionResult, Problem
 
 PASSES_OF_REFINED_SEARCH = 2
 """How often each row goes through a level of the tree: once where it is grown, once where it is cut again."""

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.deferred import Deferred
-from granite_xai.base.errors import Diagnostics
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.base.deferred import Deferred
+from granite_xai.base.errors import Diagnostics, InputError
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.compute import Meter, one_blas_thread, progress
 from granite_xai.curves.curves import CurveMaker
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.evaluations.probe import probe
@@ -38,12 +38,22 @@ from granite_xai.fitting.plan import (
 )
 from granite_xai.fitting.remarks import causes, check_grid, note_bins, note_floors
 from granite_xai.fitting.settings import Settings
+from granite_xai.fitting.stability import (
+    Stability,
+    affordable_pairs,
+    halves,
+    search_price,
+    stability_of,
+)
 from granite_xai.inference.nodes import with_levels_of
+from granite_xai.regions import Partition
 from granite_xai.search.plateau import other_cuts
 from granite_xai.search.problem import GivenRules, PartitionResult, Tree
-from granite_xai.regions import Partition
 from granite_xai.tables import Table
 from granite_xai.tables.rows import Rows
+
+LEAVES_OF_HALF = 2
+"""Regions of the smallest size that a half must have room for."""
 
 
 def fit(
@@ -460,3 +470,85 @@ def find_path(searching: Searching, search: Search) -> Path:
 
         seed = searching.settings.seed
         return path_of(rows.table, rows.clusters, seed, problem.share, search_at)
+
+
+def path_of_fit(result: FitResult) -> Path:
+    """The path of a fit: its trees from the largest to none.
+
+    Raises
+    ------
+    InputError
+        P03, where the fit has no evaluations any more, or no tree.
+    """
+    if result.path is not None:
+        return result.path
+    sample = result.kept_sample("path_", "alpha", "Fit again, or read path_ before the fit is saved.")
+    partitioner = result.settings.partitioner
+    if not isinstance(partitioner, Tree):
+        raise InputError(
+            f"{type(partitioner).__name__} has no path: its regions have no price.",
+            code="P03",
+            argument="partitioner",
+            hint="Leave partitioner out.",
+        )
+    searching = searching_of(result)
+    return find_path(searching, searching.on(sample))
+
+
+def search_halves(result: FitResult, n_pairs: int | None, model_rows: int) -> Stability:
+    """The search on random halves of the rows of a fit, and on their complements; the model is not asked.
+
+    Parameters
+    ----------
+    result : FitResult
+    n_pairs : int, optional
+        Halves, each searched together with its complement. None: as many as cost no more than the fit, between 4
+        and 25.
+    model_rows : int
+        What the fit cost.
+
+    Raises
+    ------
+    InputError
+        P03, where the regions were given or the evaluations are gone; D30, where the rows are one cluster.
+    """
+    sample = result.kept_sample(
+        "stability()", "models", "Fit again, or read stability_ of a saved fit."
+    )
+    settings = result.settings
+    _require_halves(result)
+    is_tree = isinstance(settings.partitioner, Tree)
+    if is_tree and len(sample.rows) < 2 * LEAVES_OF_HALF * settings.tree.min_samples_leaf:
+        return Stability.unmeasured(result.partition)
+    if n_pairs is None:
+        n_sets = sum(len(question.sets) for question in result.questions)
+        n_columns = len(sample.rows.table.explained)
+        price = search_price(len(sample.rows) // 2, n_sets, n_columns)
+        n_pairs = affordable_pairs(price, model_rows)
+    searching = searching_of(result).without_bars()
+    pairs = []
+    halves_of_rows = halves(sample.rows.clusters, n_pairs, settings.seed)
+    for sides in progress(halves_of_rows, settings.resources, "resamples", n_pairs):
+        one, other = (searching.on(sample.take(side)).regions().partition for side in sides)
+        pairs.append((one, other))
+    return stability_of(result.partition, sample.rows.table, pairs)
+
+
+def _require_halves(result: FitResult) -> None:
+    """Refuse regions that were not searched, and rows that cannot be halved."""
+    if isinstance(result.settings.partitioner, GivenRules):
+        raise InputError(
+            "the regions were given, so that they are the same on any rows.",
+            code="P03",
+            argument="partitioner",
+            hint="Ask the fit that searched.",
+        )
+    if len(np.unique(result.rows.clusters)) >= 2:
+        return
+    what = "one row" if len(result.rows) == 1 else "one cluster of rows"
+    raise InputError(
+        f"stability() searches halves of the fitting rows, and there is {what}.",
+        code="D30",
+        argument="X",
+        hint="Fit on more rows.",
+    )

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.algebra.disagreement import ResolvedQuestion
-from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.curves.curves import CurveMaker, SurrogateFit
-from granite_xai.evaluations.evaluations import Evaluations, Sample
+from granite_xai.evaluations.evaluations import Sample
 from granite_xai.fitting.path import Path
 from granite_xai.fitting.plan import Plan
 from granite_xai.fitting.settings import Settings
@@ -125,8 +125,8 @@ class FitResult:
         """Whether the rows that searched show no disagreement beyond chance; False without a confidence level."""
         return self.chance is not None and not bool(np.any(self.chance.exceeded))
 
-    def evaluations(self, what: str, argument: str, hint: str) -> tuple[Evaluations, ...]:
-        """What the model said about the rows that searched, for each output.
+    def kept_sample(self, what: str, argument: str, hint: str) -> Sample:
+        """What the model said about the rows that searched.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class FitResult:
                 argument=argument,
                 hint=hint,
             )
-        return self.sample.outputs
+        return self.sample
 
     def without_sample(self) -> FitResult:
         """The same as a copy or a file keeps it."""

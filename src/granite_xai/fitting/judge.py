@@ -32,8 +32,8 @@ from granite_xai.inference.estimate import (
 )
 from granite_xai.inference.nodes import NodeFigures, measure_nodes
 from granite_xai.inference.noise import Chance, Signs
-from granite_xai.search.problem import GivenRules
 from granite_xai.models import Predictor
+from granite_xai.search.problem import GivenRules
 from granite_xai.tables import Table
 from granite_xai.tables.rows import SMALL_TABLE, Rows
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.behavior import Behavior
 from granite_xai.base.errors import DataWarning, Diagnostics, InputError
 from granite_xai.base.typing import FloatArray
-from granite_xai.algebra.behavior import Behavior
 from granite_xai.fitting.settings import Settings, chosen_seed
-from granite_xai.search.problem import GivenRules, OwnPartitioner, Tree
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.columns import allows_missing, read_input
 from granite_xai.models.targets import (
@@ -22,6 +21,7 @@ from granite_xai.models.targets import (
     read_target,
     read_weights,
 )
+from granite_xai.search.problem import GivenRules, OwnPartitioner, Tree
 from granite_xai.tables import DRAWN_BY_NUMBER, Table, collect_rows, is_lazy, read_table
 from granite_xai.tables.rows import LEAST_HELD_OUT, Rows, same_rows_in_any_order
 

@@ -14,13 +14,13 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.masking import learn
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.compute.resources import model_row_budget, require_supported
-from granite_xai.algebra.disagreement import ResolvedQuestion
-from granite_xai.algebra.masking import learn
-from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.evaluations.asking import ask, ask_recombined
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.evaluations.limits import (
@@ -738,6 +738,7 @@ class RowChooser:
         return RowChoice(*self._draw.first(n_search, self._options.holdout))
 
     def draft_of(self, choice: RowChoice) -> Draft:
+        """What a fit on the rows that search would ask."""
         return self._draft(self._rows.take(choice.search), self._options)
 
     def _affordable_rows(self, n_available: int) -> int:

@@ -9,15 +9,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from granite_xai.base.errors import BinWarning, Diagnostics, ModelWarning
-from granite_xai.base.numbers import count
-from granite_xai.base.text import listing
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.algebra.copula import DensityRatios
 from granite_xai.algebra.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.algebra.effects import Attributed
 from granite_xai.algebra.masked_model import MaskedModel
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.errors import BinWarning, Diagnostics, ModelWarning
+from granite_xai.base.numbers import count
+from granite_xai.base.text import listing
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.curves.curves import pdp_of_regions
 from granite_xai.evaluations.evaluations import Attribution, Evaluations, Matrix, Sample
 from granite_xai.evaluations.probe import out_of_range

@@ -28,6 +28,8 @@ from granite_xai.regions import (
     rule_in_sentence,
     vocabulary,
 )
+from granite_xai.search.growth import COLUMNS_AHEAD
+from granite_xai.search.lookahead import COARSE_CUTS, ROWS_AHEAD
 from granite_xai.tables import Table, frame
 
 # Share of searches that counts as coming back (Hennig's rule).
@@ -42,6 +44,9 @@ SPREAD = (0.05, 0.95)  # quantiles of thresholds, and of scores, that are told
 MOST_PAIRS = 25  # halves with their complements: 50 searches
 FEWEST_PAIRS = 4  # 8 searches
 HALVES_STREAM = 13  # of random numbers
+PRODUCTS = 105  # of a set with six directions
+NODES_AHEAD = 3  # nodes of a tree of depth three that look ahead
+NUMBERS_PER_MODEL_ROW = 700  # numbers that are added up while boosted trees answer for one row
 
 
 def wilson_interval(count: int, trials: int) -> tuple[float, float]:
@@ -288,6 +293,27 @@ def _threshold_text(threshold: float) -> str:
 
 
 # Comparing searches -----------------------------------------------------------------------------------
+
+
+def search_price(n_rows: int, n_sets: int, n_columns: int) -> float:
+    """Model rows that a search costs as much as: a count, the same on any machine.
+
+    A search that looks two levels ahead adds up products of rows for every pair of columns, and reads
+    one number off the sums of every part. These numbers are counted for the root and the two nodes below it.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows that search.
+    n_sets : int
+        Sets of all questions.
+    n_columns : int
+        Columns that may be cut.
+    """
+    n_paired = min(n_columns, COLUMNS_AHEAD)
+    n_pairs = n_paired * (n_paired + 1) // 2
+    numbers = n_sets * PRODUCTS * n_pairs * (min(n_rows, ROWS_AHEAD) + 4 * COARSE_CUTS**2)
+    return NODES_AHEAD * numbers / NUMBERS_PER_MODEL_ROW
 
 
 def affordable_pairs(search_price: float, fit_price: float) -> int:

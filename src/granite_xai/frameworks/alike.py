@@ -14,23 +14,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.catalog import explanations
+from granite_xai.algebra.disagreement import Disagreement
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.influence import Individual
+from granite_xai.algebra.objective import Measure, ScaledObjective
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.disagreement.disagreement import Disagreement
-from granite_xai.disagreement.objective import Measure, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.vectors import Vectors, centred
-from granite_xai.explanation.catalog import explanations
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.influence import Individual
 from granite_xai.regions import Node, find_leaves
-from granite_xai.search.given_rules import measured
-from granite_xai.search.partitioner import PartitionResult
-from granite_xai.search.problem import Problem
+from granite_xai.search.problem import PartitionResult, Problem, measured
 
 ZERO_SCATTER = 1e-12
 """Scatter of indicators below which a region counts as pure."""

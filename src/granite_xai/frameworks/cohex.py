@@ -12,20 +12,19 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.disagreement import Disagreement
+from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.interaction import Pure
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.interaction import Pure
-from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.frameworks.alike import configured, local_explainer, one_group, put_into_rules
 from granite_xai.search.local_effects import local_values
-from granite_xai.search.partitioner import Partitioner, PartitionResult
-from granite_xai.search.problem import Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.tables import Column, Table
 from granite_xai.trees.ensembles import Route
 

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np  # noqa: F401  # for the example
 
+from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.objective import Objective
 from granite_xai.base.options import choose
 from granite_xai.compute import Resources
-from granite_xai.disagreement.objective import Objective
 from granite_xai.estimator import Granite
-from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.frameworks.alike import configured, original_settings
-from granite_xai.search.partitioner import Partitioner, PartitionResult
-from granite_xai.search.problem import Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.surrogate.grids import require_numeric
 from granite_xai.trees.ensembles import Route
 

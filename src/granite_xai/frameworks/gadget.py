@@ -11,25 +11,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from granite_xai.algebra.disagreement import question as named_question
+from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.influence import Individual
+from granite_xai.algebra.accumulated import Accumulated
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Resources
-from granite_xai.disagreement.catalog import question as named_question
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import rounding_floor
 from granite_xai.evaluations.vectors import Vectors, centred
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.influence import Individual
-from granite_xai.explanation.masking import Accumulated
-from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.frameworks.alike import GrownTree, Scatter, configured, grow, original_settings
 from granite_xai.regions import leaves
-from granite_xai.search.given_rules import measured
 from granite_xai.search.local_effects import local_values
-from granite_xai.search.partitioner import Partitioner, PartitionResult
-from granite_xai.search.problem import Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.surrogate.grids import make_grid, require_numeric
 from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Column, Table

@@ -10,7 +10,7 @@ import numpy as np  # noqa: F401  # for the example
 from granite_xai.estimator import Granite
 from granite_xai.frameworks.alike import configured, original_settings
 from granite_xai.frameworks.gadget import RepidTree
-from granite_xai.search.tree import AllExcept
+from granite_xai.search.problem import AllExcept
 
 
 def repid(

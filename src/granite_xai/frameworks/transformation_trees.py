@@ -8,17 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.masking.intervals import interval_edges
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Resources
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.vectors import Vectors
-from granite_xai.explanation.masking.intervals import interval_edges
-from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.frameworks.alike import ZERO_SCATTER, Scatter, configured, grow
-from granite_xai.search.given_rules import measured
-from granite_xai.search.partitioner import Partitioner, PartitionResult
-from granite_xai.search.problem import Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.tables import Column
 from granite_xai.trees.ensembles import Route
 

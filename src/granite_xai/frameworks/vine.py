@@ -9,13 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.explainer import Explainer
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.vectors import centred
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.frameworks.alike import (
     configured,
     local_explainer,
@@ -24,8 +24,7 @@ from granite_xai.frameworks.alike import (
     put_into_rules,
 )
 from granite_xai.search.local_effects import local_values
-from granite_xai.search.partitioner import Partitioner, PartitionResult
-from granite_xai.search.problem import Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.surrogate.grids import GRIDS, make_grid, require_numeric
 from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Table

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.notebook import Bar
 from granite_xai.base.numbers import (
@@ -25,8 +27,6 @@ from granite_xai.base.numbers import (
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import ALL_ROWS
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.algebra.disagreement import ResolvedQuestion
-from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.noise import (
     FEWEST_OBSERVATIONS,

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.noise import Noise, Signs, noise_of
 from granite_xai.regions import Leaf, Node, Partition, leaves

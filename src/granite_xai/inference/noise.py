@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtri, stdtrit
 
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 
 STEP = 0.1  # a

@@ -10,8 +10,8 @@ import numpy as np
 from granite_xai.base.text import ALL_ROWS, plain, shortened
 from granite_xai.estimator import Granite
 from granite_xai.fitting.evaluation import Evaluation
-from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.inference.stability import UNCLEAR, SplitStability
+from granite_xai.fitting.fitted import fitted_view
+from granite_xai.fitting.stability import UNCLEAR, SplitStability
 from granite_xai.regions import Rule, Vocabulary, rule_in_sentence
 from granite_xai.report.source import ReportSource
 from granite_xai.report.wording import stability_sentence

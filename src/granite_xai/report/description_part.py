@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from granite_xai.algebra.influence import Interactions
 from granite_xai.base.numbers import share
-from granite_xai.explanation.influence import Interactions
 from granite_xai.report.source import ReportSource, number_or_none
 from granite_xai.report.wording import basis_text, benefit_heading
 from granite_xai.results.described import in_regions_text

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.catalog import title
+from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.base.text import plain
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.disagreement.disagreement import ResolvedQuestion
+from granite_xai.curves.curves import RegionSurrogate
 from granite_xai.display.axis import places_of
 from granite_xai.display.page_axis import PageAxis
-from granite_xai.explanation.catalog import title
 from granite_xai.report.source import ReportSource, rounded, set_labels
 from granite_xai.results.fit_values import FitValues
 from granite_xai.results.ice_bands import Band, ice_bands
-from granite_xai.surrogate.additive import RegionSurrogate
 from granite_xai.surrogate.grids import dependence_bins
 from granite_xai.tables import Column
 

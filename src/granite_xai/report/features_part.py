@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.base.typing import FloatArray
-from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.inference.node_figures import NodeFigures, tree_places
+from granite_xai.inference.nodes import NodeFigures, tree_places
 from granite_xai.report.measure import Measure
 from granite_xai.report.questions_part import question_names
 from granite_xai.report.source import ReportSource, rounded, set_labels

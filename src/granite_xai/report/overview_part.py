@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.base.typing import FloatArray
-from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.display.overview import value_ranks
 from granite_xai.report.source import rounded, set_labels
 from granite_xai.results.fit_values import FitValues

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
-from granite_xai.explanation.catalog import meaning, title
-from granite_xai.fitting.causes import cause
+from granite_xai.algebra.catalog import meaning, title
+from granite_xai.algebra.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.fitting.remarks import cause
 from granite_xai.report.source import ReportSource
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from granite_xai.display.tree import Box, boxes_of, rule_of_edge
-from granite_xai.inference.node_figures import NodeFigure
+from granite_xai.inference.nodes import NodeFigure
 from granite_xai.regions import Region, Rule, Vocabulary, rule_conditions, rule_words
 from granite_xai.report.source import ReportSource, number_or_none
 from granite_xai.report.wording import stop_text

@@ -22,9 +22,9 @@ from granite_xai.base.files import write_text
 from granite_xai.base.text import ALL_ROWS, plain
 from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations
-from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.fitting.inputs import collected_for
-from granite_xai.fitting.options import GraniteOptions, chosen_seed
+from granite_xai.fitting.settings import GraniteOptions, chosen_seed
 from granite_xai.report.markdown import markdown
 from granite_xai.report.page import render
 from granite_xai.report.source import source_of

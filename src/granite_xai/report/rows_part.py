@@ -9,7 +9,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.estimator import Granite
-from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.results.row import RowExplanation
 
 MOST_ROWS = 20  # that are told one by one

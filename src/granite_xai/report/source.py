@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.base.numbers import amount, with_minus
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.disagreement.disagreement import ResolvedQuestion
 from granite_xai.estimator import Granite
 from granite_xai.fitting.fit_result import FitResult, FitRun
-from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.fitting.inputs import read_rows_of
-from granite_xai.inference.node_figures import NodeFigures
+from granite_xai.inference.nodes import NodeFigures
 from granite_xai.report.measure import Measure
 from granite_xai.results.finding import FitFinding, finding_of
 from granite_xai.results.fit_values import FitValues, known_values
-from granite_xai.search.given_rules import GivenRules
+from granite_xai.search.problem import GivenRules
 
 HALVES = 3  # that the search is repeated on, with their complements: found in 6 of 6 is stable
 

@@ -7,6 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from granite_xai.algebra.effects import (
+    MAX_EXACT_PLAYERS,
+    MAX_PAIRS,
+    ResolvedExplainer,
+    resolve,
+)
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.explanation import Explanation, Part
+from granite_xai.algebra.interaction import Partial
+from granite_xai.algebra.masking import Masking
+from granite_xai.algebra.masking.bins import common_bins
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import count
 from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
@@ -14,17 +25,6 @@ from granite_xai.compute import Resources, require_evaluations
 from granite_xai.engine.signed_weights import signs
 from granite_xai.engine.weighted import weights_of_rows
 from granite_xai.evaluations.prediction_range import EvaluationRange
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.interaction import Partial
-from granite_xai.explanation.masking import Masking
-from granite_xai.explanation.masking.bins import common_bins
-from granite_xai.explanation.resolved import (
-    MAX_EXACT_PLAYERS,
-    MAX_PAIRS,
-    ResolvedExplainer,
-    resolve,
-)
-from granite_xai.explanation.result import Explanation, Part
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows, explain_rows, rows_by_region
 from granite_xai.tables import Outline, Table, require_rows

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from granite_xai.algebra.influence import Influence, Interactions
 from granite_xai.base.numbers import amount, share
-from granite_xai.explanation.influence import Influence, Interactions
 from granite_xai.inference.estimate import WHAT_GIVES_AN_INTERVAL, rows_in_words
-from granite_xai.inference.node_figures import NodeFigures
+from granite_xai.inference.nodes import NodeFigures
 from granite_xai.results.described import Described, in_regions_text
 from granite_xai.results.fit_facts import FitFacts
 

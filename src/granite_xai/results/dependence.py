@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray
-from granite_xai.inference.node_figures import NodeFigures
+from granite_xai.inference.nodes import NodeFigures
 
 FURTHER_FEATURE = 0.5  # share of the largest fall from which a further feature is named
 FURTHER_MODERATOR = 0.2  # share of the main feature's fall that the splits on a moderator remove

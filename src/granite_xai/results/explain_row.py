@@ -7,17 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.behavior import Local
+from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.influence import PlayersAndSets
+from granite_xai.algebra.interaction import Pure
+from granite_xai.algebra.masking import Marginal
+from granite_xai.algebra.masking.levels import level_codes, sortable
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import MISSING
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.explanation.behavior import Local
-from granite_xai.explanation.influence import PlayersAndSets
-from granite_xai.explanation.interaction import Pure
-from granite_xai.explanation.masking import Marginal
-from granite_xai.explanation.masking.levels import level_codes, sortable
-from granite_xai.explanation.resolved import ResolvedExplainer
+from granite_xai.curves.curves import Curve, RegionSurrogate, Surrogate
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows
 from granite_xai.regions import Condition, Partition, Rule, rule_words, satisfied
@@ -25,8 +26,6 @@ from granite_xai.results.against_fit import AgainstFit, rows_of_region, without_
 from granite_xai.results.level_text import level_text
 from granite_xai.results.output_words import output_words
 from granite_xai.results.row import RowExplanation, RuleChange
-from granite_xai.surrogate.additive import RegionSurrogate, Surrogate
-from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Column, Outline, Table
 from granite_xai.trees.ensembles import Route
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from granite_xai.disagreement.disagreement import Disagreement
-from granite_xai.fitting.causes import INTERACT, cause
+from granite_xai.algebra.disagreement import Disagreement
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.inference.node_figures import NodeFigures
+from granite_xai.fitting.remarks import INTERACT, cause
+from granite_xai.inference.nodes import NodeFigures
 from granite_xai.results.contrasts import is_quiet
 from granite_xai.results.notes import WAVERING
 

@@ -11,21 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.behavior import Risk, risk_loss
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.explanation import regional_part
+from granite_xai.algebra.masking import Marginal
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.disagreement.disagreement import ResolvedQuestion
+from granite_xai.curves.curves import cell_residuals
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explanation.behavior import Risk
-from granite_xai.explanation.behavior.losses import risk_loss
-from granite_xai.explanation.masking import Marginal
-from granite_xai.explanation.regional_part import regional_part
-from granite_xai.explanation.resolved import ResolvedExplainer
 from granite_xai.fitting.fit_result import FitResult, FitRun
-from granite_xai.fitting.fitted_view import GraniteBase, fitted_view
+from granite_xai.fitting.fitted import GraniteBase, fitted_view
 from granite_xai.fitting.inputs import read_rows_of
 from granite_xai.results.scopes import Scope, region_scopes, scopes_of
-from granite_xai.surrogate.grid_curves import cell_residuals
 from granite_xai.trees.ensembles import Route, Routed
 
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from granite_xai.algebra.catalog import title as explanation_title
+from granite_xai.algebra.disagreement import Disagreement
 from granite_xai.base.numbers import OutputUnit, amount
-from granite_xai.disagreement.disagreement import Disagreement
-from granite_xai.explanation.catalog import title as explanation_title
-from granite_xai.fitting.causes import DEPEND, EITHER, INTERACT, cause
+from granite_xai.fitting.remarks import DEPEND, EITHER, INTERACT, cause
 from granite_xai.inference.estimate import Estimate, rows_in_words
-from granite_xai.inference.node_figures import NodeFigures
+from granite_xai.inference.nodes import NodeFigures
 from granite_xai.regions import Partition, feature_text, word_list
 from granite_xai.results.dependence import Dependence
 from granite_xai.results.fit_facts import FitFacts

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from granite_xai.inference.stability import Stability
+from granite_xai.fitting.stability import Stability
 from granite_xai.regions import (
     Interval,
     Leaf,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from granite_xai.base.text import ALL_ROWS
-from granite_xai.inference.node_figures import NodeFigure, NodeFigures
+from granite_xai.inference.nodes import NodeFigure, NodeFigures
 from granite_xai.regions import Partition, Vocabulary, draw_tree, rule_words
 
 

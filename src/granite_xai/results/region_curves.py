@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray
+from granite_xai.curves.curves import Curve, RegionSurrogate
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.results.feature_curve import FeatureCurve
 from granite_xai.results.level_text import level_text
-from granite_xai.surrogate.additive import RegionSurrogate
-from granite_xai.surrogate.curves import Curve
 
 
 class CurvePair(NamedTuple):

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.inference.node_figures import NodeFigures
+from granite_xai.inference.nodes import NodeFigures
 
 
 def region_columns(fitted: FitResult, figures: NodeFigures | None) -> dict[str, list[Any]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.inference.node_figures import NodeFigures
+from granite_xai.inference.nodes import NodeFigures
 from granite_xai.regions import Rule
 from granite_xai.results.feature_curve import FeatureCurve
 from granite_xai.results.region_curves import overall_curves, region_curves

@@ -12,13 +12,13 @@ from granite_xai.base.numbers import OutputUnit, count, share, table_number
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.curves.curves import Curve
 from granite_xai.results.row_words import (
     interactions_sentence,
     outweighs,
     prediction_sentence,
     reasons_sentence,
 )
-from granite_xai.surrogate.curves import Curve
 from granite_xai.tables import Table, frame
 
 MOST_SETS = 12

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from granite_xai.base.numbers import share
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.inference.node_figures import NodeFigures
+from granite_xai.inference.nodes import NodeFigures
 from granite_xai.regions import Condition, Rule, Vocabulary, feature_text, rule_in_sentence
 from granite_xai.results.contrasts import STRONGER
 from granite_xai.results.dependence import Dependence

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from granite_xai.algebra.catalog import explanations as named_explanations, title
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.explainer import Explainer
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.text import drawable
-from granite_xai.disagreement.disagreement import ResolvedQuestion
-from granite_xai.explanation.catalog import explanations as named_explanations, title
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.fitted import fitted_view
 
 MEASURES = {
     "local": "mean size of the effect",

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.accumulated import AleIntervals
+from granite_xai.algebra.disagreement import both_sides
+from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.explanation import Part
+from granite_xai.algebra.influence import PlayersAndSets
+from granite_xai.algebra.masking.copula import column_of_ratios
+from granite_xai.algebra.masking.fitted import FittedMaskings, fit_maskings
+from granite_xai.algebra.objective import ScaledObjective
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray, Terms
-from granite_xai.disagreement.disagreement import both_sides
-from granite_xai.disagreement.objective import ScaledObjective
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.influence import PlayersAndSets
-from granite_xai.explanation.masking.accumulated import AleIntervals
-from granite_xai.explanation.masking.copula import column_of_ratios
-from granite_xai.explanation.masking.fitted import FittedMaskings, fit_maskings
-from granite_xai.explanation.resolved import ResolvedExplainer
-from granite_xai.explanation.result import Part
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.fitted_view import FittedGranite, fitted_view
+from granite_xai.fitting.fitted import FittedGranite, fitted_view
 from granite_xai.fitting.new_rows import NewRows
 from granite_xai.models.targets import read_weights
 from granite_xai.results.scopes import Scope, scopes_of

@@ -15,11 +15,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.moments import Moments, moments_of
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.compute import in_threads, resolve_jobs
+from granite_xai.regions import Leaf, Node as RegionNode, Split
 from granite_xai.search.cuts import (
     TIE,
     Axis,
@@ -39,7 +40,6 @@ from granite_xai.search.lookahead import CutTree, NodeCuts, first_of_two_levels,
 from granite_xai.search.problem import CutWithRegion, Outputs, Problem, Tree
 from granite_xai.search.tables import LEFT, RIGHT, Tables
 from granite_xai.search.thresholds import conditions
-from granite_xai.regions import Leaf, Node as RegionNode, Split
 
 FOLLOWED_COLUMNS = 3  # whose cuts are sharpened; all of them are followed where nothing looks ahead
 COLUMNS_AHEAD = 12  # that a look ahead pairs

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.regions import Node as RegionNode, Split, find_column, satisfied
 from granite_xai.search.cuts import Cut, Cuts
 from granite_xai.search.growth import Growth, Node, OpenNode
 from granite_xai.search.lookahead import CutTree
 from granite_xai.search.problem import Problem
 from granite_xai.search.tables import LEFT
 from granite_xai.search.thresholds import conditions
-from granite_xai.regions import Node as RegionNode, Split, find_column, satisfied
 from granite_xai.tables import Table
 
 LOSS_ON_PLATEAU = 0.05  # share of what a split and those below it gain that a cut may lose

@@ -11,7 +11,6 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
-from granite_xai.search.cuts import Cut
 from granite_xai.regions import (
     NANOSECONDS,
     Condition,
@@ -23,6 +22,7 @@ from granite_xai.regions import (
     missing_or_present,
     nanoseconds,
 )
+from granite_xai.search.cuts import Cut
 from granite_xai.tables import Column
 
 MOST_DIGITS = 17  # significant digits that tell all floats apart

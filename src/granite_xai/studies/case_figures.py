@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.behavior import Game
+from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.masking import Marginal
 from granite_xai.base.coalitions import union
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
-from granite_xai.disagreement.disagreement import ResolvedQuestion
+from granite_xai.curves.curves import cell_residuals
 from granite_xai.engine.signed_weights import signed_lines, signs, slopes
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite, fit_with_evaluations
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explanation.behavior.behavior import Game
-from granite_xai.explanation.masking import Marginal
 from granite_xai.inference.perturbed_figures import perturbed_figures
 from granite_xai.regions import Partition
 from granite_xai.results.fit_values import FitValues, known_values
 from granite_xai.results.scopes import Scope
 from granite_xai.studies.cases import CaseInput
-from granite_xai.surrogate.grid_curves import cell_residuals
 
 REGION_MEASURES = ("fraction", "mean prediction", "risk", "disagreement")
 """Figures of a region; the importance of every set follows them."""

@@ -15,7 +15,7 @@ from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import plain, shortened
 from granite_xai.compute import one_blas_thread
 from granite_xai.estimator import Granite
-from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.regions import Partition
 from granite_xai.studies.case_curves import CaseCurve, average_effect
 from granite_xai.studies.case_figures import REGION_MEASURES, Case, measure_case

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.disagreement import ResolvedQuestion, both_sides
+from granite_xai.algebra.influence import Joint
+from granite_xai.algebra.masking.fitted import fit_maskings
 from granite_xai.base.numbers import share
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import one_blas_thread
-from granite_xai.disagreement.disagreement import ResolvedQuestion, both_sides
 from granite_xai.engine.signed_weights import STEP, signs
-from granite_xai.explanation.influence import Joint
-from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.fitting.fit_inputs import FitInputs
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.new_rows import NewRows

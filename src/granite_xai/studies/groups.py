@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.disagreement import Disagreement, questions
 from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.notebook import Bar
 from granite_xai.base.numbers import ROUNDING, UNKNOWN, share, share_interval
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import drawable, wrapped
-from granite_xai.disagreement.catalog import questions
-from granite_xai.disagreement.disagreement import Disagreement
 from granite_xai.display.figures import SMALL, tidy
 from granite_xai.display.palette import BLUE, GREY
 from granite_xai.estimator import Granite
