@@ -76,7 +76,7 @@ class RegionWeights:
     @property
     def count(self) -> int:
         """K."""
-        return self.weights.shape[1]
+        return int(self.weights.shape[1])
 
     def take(self, places: IntArray | slice) -> RegionWeights:
         """The same weighings of some of the rows."""
@@ -98,7 +98,7 @@ class RegionWeights:
     def sums(self, numbers: FloatArray) -> FloatArray:
         """Weighted sums over the rows on the left, (r, K), of numbers of the rows, (n, r)."""
         if self.classes is None:
-            return numbers.T @ self.weights
+            return np.asarray(numbers.T @ self.weights)
         by_class = self._by_class @ numbers  # (classes, r)
         ends = np.cumsum([len(table) for table in self.tables])
         of_columns = np.split(by_class, ends[:-1])
@@ -124,7 +124,7 @@ class RegionWeights:
 
     @cached_property
     def _mass(self) -> FloatArray:
-        on_left = self.weights.sum(axis=0)
+        on_left: FloatArray = self.weights.sum(axis=0)
         if self.total is None:
             return on_left[None]
         on_right = self.total.sum() - on_left
@@ -149,7 +149,7 @@ class RegionWeights:
         sums = np.einsum("nk,nk->k", self.weights, values)[None]
         if self.total is not None:
             sums = np.concatenate([sums, self.total @ values - sums])
-        return np.divide(sums, mass, out=np.zeros_like(sums), where=mass > 0)
+        return np.asarray(np.divide(sums, mass, out=np.zeros_like(sums), where=mass > 0))
 
     def at_rows(self, on_left: FloatArray, on_right: FloatArray | None = None) -> FloatArray:
         """What each row has, (n, K), of numbers of both sides, (n, K) or (K,) each.
@@ -179,9 +179,9 @@ class RegionWeights:
             what is on the left.
         """
         if everywhere is None:
-            return on_left / self._divisors[0]
+            return np.asarray(on_left / self._divisors[0])
         of_left, of_all = self._per_mass_of_side
-        means = on_left * of_left
+        means: FloatArray = on_left * of_left
         means += everywhere * of_all
         return means
 
