@@ -478,6 +478,8 @@ def forged(document, folder):
         ("granite.table.columns.0.name", "k", "F04"),
         ("granite.table.columns.0.kind", "nominal", "F04"),
         ("granite.table.columns.0.kind", [], "F04"),
+        ("granite.table.columns.2.declared", True, "F04"),
+        ("granite.table.columns.3.order.value", ["low", "low"], "F04"),
         ("granite.table.columns", [], "F04"),
         ("granite.table.columns.2.levels.value", ["x", "x", "z"], "F04"),
         ("granite.options.question", {"$": "Popen", "args": "true"}, "F04: .*'Popen'"),
@@ -604,5 +606,6 @@ def test_F05_whatever_a_file_says_nothing_but_our_own_errors(documents, tmp_path
             loaded.apply(NEW)
             if isinstance(loaded, gx.Granite):
                 loaded.predict(NEW)
+                gx.Report(loaded).markdown()
         except gx.GraniteError:
             return
