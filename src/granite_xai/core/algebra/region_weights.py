@@ -17,6 +17,10 @@ class CutsOfColumn(Protocol):
     """k cuts of one column. Rows that all of them send the same way are one class."""
 
     @property
+    def column(self) -> int:
+        """Position of the column."""
+
+    @property
     def classes(self) -> IntArray:
         """Class of each row, (n,)."""
 
@@ -42,12 +46,15 @@ class RegionWeights:
         Of cuts of columns, the class of each row in each column, numbered through all columns.
     tables : tuple of arrays of shape (n_classes, k)
         Of each column, which classes each cut sends left.
+    columns : array of shape (K,), optional
+        Of cuts of columns, the position of the column.
     """
 
     weights: FloatArray
     total: FloatArray | None = None
     classes: IntArray | None = None
     tables: tuple[FloatArray, ...] = ()
+    columns: IntArray | None = None
 
     @classmethod
     def whole(cls, weights: FloatArray) -> RegionWeights:
@@ -71,7 +78,9 @@ class RegionWeights:
         goes_left = [table[of.classes] for of, table in zip(cuts, tables, strict=True)]
         starts = np.cumsum([0, *(len(table) for table in tables[:-1])])
         classes = np.stack([of.classes for of in cuts], axis=1) + starts
-        return cls(np.hstack(goes_left) * weights[:, None], weights, classes, tuple(tables))
+        columns = np.repeat([of.column for of in cuts], [len(of.left) for of in cuts])
+        weighted = np.hstack(goes_left) * weights[:, None]
+        return cls(weighted, weights, classes, tuple(tables), columns)
 
     @property
     def count(self) -> int:
@@ -85,6 +94,7 @@ class RegionWeights:
             None if self.total is None else self.total[places],
             None if self.classes is None else self.classes[places],
             self.tables,
+            self.columns,
         )
 
     def blocks(self, most: int) -> Iterator[RegionWeights]:
@@ -93,7 +103,9 @@ class RegionWeights:
             yield self
             return
         for start in range(0, self.count, most):
-            yield RegionWeights(self.weights[:, start : start + most], self.total)
+            part = slice(start, start + most)
+            columns = None if self.columns is None else self.columns[part]
+            yield RegionWeights(self.weights[:, part], self.total, columns=columns)
 
     def sums(self, numbers: FloatArray) -> FloatArray:
         """Weighted sums over the rows on the left, (r, K), of numbers of the rows, (n, r)."""

@@ -316,7 +316,7 @@ class Growth:
         key = (node.places.tobytes(), node.depth)
         if key not in self._opened:
             self._opened[key] = self._measured(node)
-            self.problem.report_progress(1)
+            self.problem.report_progress(len(node.places))
         return self._opened[key]
 
     def _measured(self, node: OpenNode) -> Node:
