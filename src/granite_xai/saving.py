@@ -778,6 +778,10 @@ def _read_table(data: Any) -> Table:
         levels, has_missing = facts["levels"], facts["missing"]
         flags = (has_missing, facts["integer"], facts["passes"])
         require(all(type(flag) is bool for flag in flags), place, "has a flag that is none")
+        for known_labels in (facts["order"], facts["declared"], facts["seen"]):
+            are_labels = known_labels is None or type(known_labels) is tuple
+            is_without_repeats = len(set(known_labels or ())) == len(known_labels or ())
+            require(are_labels and is_without_repeats, place, "has labels that are none")
         column = Column(
             name=entry(facts, "name", str, place),
             position=position,

@@ -210,28 +210,35 @@ class PlacesLeft:
     def regional(self, evaluations, regions):
         grid = evaluations.facts["grid"]
         assert grid.n == len(evaluations)
-        return np.full(regions.mass().shape, float(len(grid.places)))
+        left = np.full(regions.mass().shape, float(len(grid.places)))
+        if regions.columns is None:  # a region as it is
+            return left
+        for cut in np.flatnonzero(regions.columns == grid.column):
+            end = grid.values[regions.weights[:, cut] > 0].max()
+            left[:, cut] = np.sum(grid.places <= end), np.sum(grid.places > end)
+        return left
 
 
-def test_what_is_cut_with_a_region_is_shortened_on_both_sides():
-    """A cut along the column halves the grid; a cut along another one leaves it as it is."""
+def test_candidates_are_scored_as_what_is_left_when_they_are_followed():
+    """Cuts of any column may be scored together: regions say which column each of them cuts."""
     x = drawn(100)
+    grid = Grid(0, x[:, 0], np.linspace(-1, 1, 9), 100)
     problem = problem_of(steps, x, tree=Tree(search="greedy", max_depth=1, **FREE), root=1.0)
     (evaluations,) = problem.sample.outputs
-    grid = Grid(0, x[:, 0], np.linspace(-1, 1, 9), 100)
-    known = replace(evaluations, facts={"grid": grid})
-    sample = type(problem.sample)(rows=problem.sample.rows, outputs=(known,))
+    sample = type(problem.sample)(
+        rows=problem.sample.rows, outputs=(replace(evaluations, facts={"grid": grid}),)
+    )
     shares = replace(problem.shares, factors=np.array([1 / 9]), by_mass=False)
     posed = replace(problem, sample=sample, measures=(PlacesLeft(),), shares=shares)
     growth = Growth.of(posed, posed.tree)
-    for column, expected in ((0, [4, 5]), (1, [9, 9])):
-        codes = posed.table.columns[column].codes
-        goes_left = codes <= np.median(codes) - 1
-        node = growth.root()
-        sides = [node.side(column, goes_left, side) for side in (0, 1)]
-        left = [len(side.outputs[0].facts["grid"].places) for side in sides]
-        assert left == expected or (column == 0 and sum(left) == 9)
-        assert [growth.open(side).objective for side in sides] == [n / 9 for n in left]
+    root = growth.root()
+    columns = [growth.candidates(root, column) for column in range(3)]
+    scores = growth.scorer(root).sides([cuts.along for cuts in columns])
+    for cuts, sides in zip(columns, scores, strict=True):
+        for number, cut in enumerate(cuts.options):
+            goes_left = cut.goes_left(growth.codes(cut.column, root.places))
+            followed = [growth.open(root.side(cut.column, goes_left, side)) for side in (0, 1)]
+            assert sides[:, number].tolist() == [node.objective for node in followed]
 
 
 # When growth stops -----------------------------------------------------------------------------

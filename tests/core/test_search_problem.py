@@ -148,8 +148,8 @@ def test_trees_with_another_cut_are_whole_trees_that_cost_little_more():
     partition = problem.tree.partition(problem).partition
     remaining = sum(region.disagreement for region in partition)
     first, *_ = other_cuts(problem, partition.root)
-    assert first.moved
-    for root in first.moved:
+    assert first.moved()
+    for root in first.moved():
         tree = gx.Partition(root, problem.table.names)
         assert root.column == partition.root.column
         assert len(tree) == len(partition)
@@ -167,15 +167,15 @@ def test_another_column_is_tried_with_the_tree_that_grows_from_it():
     first, *_ = other_cuts(problem, partition.root)
     assert first.second.startswith("x1" if first.column == "x0" else "x0")
     assert first.behind >= -1e-9
-    assert isinstance(first.regrown, Split)
-    assert first.regrown.left.text(first.regrown.column) == first.second
+    assert isinstance(first.regrown(), Split)
+    assert first.regrown().left.text(first.regrown().column) == first.second
 
 
 def test_a_column_that_alone_may_be_cut_has_no_second():
     problem = posed(step, max_depth=1, split_features=[1])
     partition = problem.tree.partition(problem).partition
     (other,) = other_cuts(problem, partition.root)
-    assert other.second is other.behind is other.regrown is None
+    assert other.second is other.behind is other.regrown() is None
 
 
 def test_one_region_has_no_other_cuts():

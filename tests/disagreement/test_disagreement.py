@@ -144,7 +144,7 @@ def test_values_that_several_sets_read_are_computed_once():
 
 
 @pytest.mark.parametrize("axis", ["behavior", "influence"])
-def test_P03_explanations_of_different_things_are_not_compared(axis):
+def test_explanations_of_different_things_are_not_compared(axis):
     other = {"behavior": "sensitivity", "influence": "interaction"}[axis]
     with pytest.raises(gx.InputError, match=f"differ in {axis}"):
         gx.Disagreement(
@@ -152,7 +152,7 @@ def test_P03_explanations_of_different_things_are_not_compared(axis):
         )
 
 
-def test_P03_an_explanation_is_not_compared_with_itself():
+def test_an_explanation_is_not_compared_with_itself():
     with pytest.raises(gx.InputError, match="the same: masking and interaction"):
         gx.Disagreement("pdp", "pdp")
     assert gx.Disagreement("ice", "pdp").label == "ice-pdp"
@@ -163,7 +163,7 @@ def test_P03_an_explanation_is_not_compared_with_itself():
 @pytest.mark.parametrize(
     "loss", [lambda gaps: gaps * 1j, lambda gaps: [str(gap) for gap in gaps.flat]]
 )
-def test_T07_a_loss_that_is_no_real_number_is_refused(loss):
+def test_a_loss_that_is_no_real_number_is_refused(loss):
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(gx.InputError, match="T07"):
         paper(lambda X: X[:, 0] * X[:, 1], gx.question("ice-pdp", loss=loss)).fit(X)
@@ -172,7 +172,7 @@ def test_T07_a_loss_that_is_no_real_number_is_refused(loss):
 @pytest.mark.parametrize(
     "asked", [{"name": "ice-pdp", "loss": None}, {"name": "pfi-risk", "risk_loss": None}]
 )
-def test_T07_a_loss_that_raises_is_named(asked):
+def test_a_loss_that_raises_is_named(asked):
     def broken(*values):
         raise KeyError("no such loss")
 

@@ -111,7 +111,7 @@ def test_only_questions_given_by_name_take_the_influence():
     assert given[0] == own
 
 
-def test_P02_weights_whose_sums_are_no_numbers_are_refused():
+def test_weights_whose_sums_are_no_numbers_are_refused():
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(gx.InputError, match="P02: question=1e"):
         paper(lambda X: X[:, 0] * X[:, 1], {"ice-pdp": 1e308, "coe": 1e308}).fit(X)

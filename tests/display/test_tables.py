@@ -279,7 +279,7 @@ def test_hostile_names_are_shown_as_they_are(hostile):
     assert set(displays[1].frame()["set"]) == set(HOSTILE)
 
 
-def test_S05_tex_never_sees_a_name(hostile):
+def test_tex_never_sees_a_name(hostile):
     g, X = hostile
     display = gx.ImportanceDisplay.from_estimator(g, X)
     with mpl.rc_context({"text.usetex": True}):

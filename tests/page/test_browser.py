@@ -55,13 +55,13 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["plain", "hostile", "notebook", "outputs"])
-def test_S01_S02_no_request_no_script_no_complaint(browser, files, name):
+def test_no_request_no_script_no_complaint(browser, files, name):
     browser.open(files / f"{name}.html")
     assert browser.requests == []
     assert browser.complaints == []
 
 
-def test_S01_a_script_would_be_noticed(browser, tmp_path):
+def test_a_script_would_be_noticed(browser, tmp_path):
     """The check above can fail."""
     page = tmp_path / "bad.html"
     page.write_text(
@@ -73,7 +73,7 @@ def test_S01_a_script_would_be_noticed(browser, tmp_path):
     assert browser.requests == ["http://127.0.0.1:9/x"]
 
 
-def test_S01_hostile_titles_are_text(browser, files):
+def test_hostile_titles_are_text(browser, files):
     browser.open(files / "hostile.html")
     assert browser.run("document.title").startswith(HOSTILE[0])
     assert browser.run("document.querySelectorAll('script').length") == 1
@@ -85,7 +85,7 @@ def test_S01_hostile_titles_are_text(browser, files):
     )
 
 
-def test_S16_the_frame_of_a_notebook_has_no_origin(browser, files):
+def test_the_frame_of_a_notebook_has_no_origin(browser, files):
     browser.open(files / "notebook.html")
     assert browser.run("document.querySelector('iframe').contentDocument") is None
 

@@ -811,14 +811,26 @@ def again(X, fit=FIT, missing="error"):
 
 
 @pytest.mark.parametrize(
-    ("columns", "text"),
+    ("columns", "text", "remedy"),
     [
-        (["c", "b", "a"], "Feature names must be in the same order as they were in fit.\n"),
-        (["a", "b"], "Feature names seen at fit time, yet now missing:\n- c\n"),
-        (["a", "b", "c", "d"], "Feature names unseen at fit time:\n- d\n"),
+        (
+            ["c", "b", "a"],
+            "Feature names must be in the same order as they were in fit.\n",
+            "Pass X[list(g.feature_names_in_)], g being the fit.",
+        ),
+        (
+            ["a", "b"],
+            "Feature names seen at fit time, yet now missing:\n- c\n",
+            "Add the missing columns to X.",
+        ),
+        (
+            ["a", "b", "c", "d"],
+            "Feature names unseen at fit time:\n- d\n",
+            "Pass X[list(g.feature_names_in_)], g being the fit.",
+        ),
     ],
 )
-def test_D37_other_columns_are_listed(columns, text):
+def test_D37_other_columns_are_listed(columns, text, remedy):
     X = FIT.assign(d=1.0)[columns]
     message = "The feature names should match those that were passed during fit.\n" + text
     for frame in (X, pl.from_pandas(X)):
@@ -826,6 +838,7 @@ def test_D37_other_columns_are_listed(columns, text):
             again(frame)
         assert caught.value.code == "D37"
         assert caught.value.columns
+        assert str(caught.value).endswith(remedy)
 
 
 def test_D37_at_most_five_names_are_listed_and_control_characters_escaped():

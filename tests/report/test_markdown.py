@@ -13,7 +13,7 @@ def test_markdown_says_what_the_page_says(report, tmp_path):
     assert "## Rows given for testing" in text
 
 
-def test_S04_names_cannot_act_in_markdown(hostile, golden_reports):
+def test_names_cannot_act_in_markdown(hostile, golden_reports):
     for told in (hostile, golden_reports["classifier"]):
         text = told.markdown()
         assert "<script" not in text.replace("\\<", "")

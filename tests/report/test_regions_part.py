@@ -46,7 +46,7 @@ def test_a_region_has_one_mean_in_tree_card_curve_and_row(large):
     assert story["measure"]["rows"] == "300 held-out rows"
 
 
-def test_S15_regions_of_few_rows_are_flagged(X):
+def test_regions_of_few_rows_are_flagged(X):
     told = gx.explain(interacting, X.iloc[:60], min_samples_leaf=5, search="greedy")
     small = [region for region in told.story["regions"] if region["n_samples"] < 100]
     assert small

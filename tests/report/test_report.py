@@ -20,7 +20,7 @@ def test_the_story_is_json_and_stays_it(report, tmp_path):
     assert json.loads(text)["opening"] == report.story["opening"]
 
 
-def test_F03_html_replaces_the_file(report, tmp_path):
+def test_html_replaces_the_file(report, tmp_path):
     file = tmp_path / "report.html"
     file.write_text("old", encoding="utf-8")
     assert report.html(file) == file.read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def test_frame_has_one_line_for_each_scope_and_set(report):
     assert frame["disagreement"][:4].sum() == pytest.approx(report.granite.disagreement_, rel=1e-4)
 
 
-def test_F09_a_loaded_object_is_told_from_its_curves(report, tmp_path):
+def test_a_loaded_object_is_told_from_its_curves(report, tmp_path):
     gx.save(report.granite, tmp_path / "g.json")
     again = gx.Report(gx.load(tmp_path / "g.json"))
     assert again.story["figures"] == report.story["figures"]

@@ -34,7 +34,7 @@ def test_what_is_only_sampling_noise_is_said_first():
     assert "differ by sampling noise only" in told.html()
 
 
-def test_S15_no_raw_rows(report, X):
+def test_no_raw_rows(report, X):
     text = report.json()
     assert not any(repr(value) in text for value in interacting(X))
 
@@ -60,7 +60,7 @@ def test_every_influence_has_a_story(options, X):
 
 
 @pytest.mark.parametrize("rows", [1, 2])
-def test_D29_one_row_has_a_story(rows, X):
+def test_one_row_has_a_story(rows, X):
     told = gx.explain(interacting, X.iloc[:rows])
     assert told.story["opening"] in str(told).replace("\n", " ")
 

@@ -52,7 +52,7 @@ def test_bike_sharing_opens_with_the_sentence_a_reader_needs(data_folder):
     assert len(report.html().encode()) < 400_000
 
 
-def test_S04_nothing_in_a_name_acts_on_a_terminal(hostile):
+def test_nothing_in_a_name_acts_on_a_terminal(hostile):
     text = str(hostile)
     assert all(character == "\n" or character.isprintable() for character in text)
     assert "\\u202eevil" in text

@@ -66,7 +66,7 @@ def test_errors_need_a_confidence_level(view):
     assert AgainstFit(without, region).signs.shape == (0, len(against.references))
 
 
-def test_D46_a_handful_of_rows_is_no_reference_for_itself(view):
+def test_a_handful_of_rows_is_no_reference_for_itself(view):
     new, _ = view.other_rows(OTHER, None)
     regions = np.zeros(40, dtype=np.intp)
     regions[:4] = 1

@@ -53,7 +53,7 @@ def test_the_change_that_is_named_leads_to_the_region(fitted):
     assert nearer.distance < change.distance
 
 
-def test_P03_several_rows_are_refused(fitted):
+def test_several_rows_are_refused(fitted):
     view = fitted_view(fitted)
     table = view.read(X[:2])
     with pytest.raises(gx.InputError, match="P03"):

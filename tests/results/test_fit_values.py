@@ -44,7 +44,7 @@ def test_without_a_target_there_are_no_losses(exact):
     assert figures.losses is None
 
 
-def test_P03_another_table_is_refused():
+def test_another_table_is_refused():
     g = gx.Granite(pairs_model, max_depth=0)
     run = fit_with_evaluations(g, X, Y)
     with pytest.raises(gx.InputError, match="P03"):

@@ -39,7 +39,7 @@ def refuse():
     raise ModelError("no.", code="M01", argument="model", hint="")
 
 
-def test_D15_a_level_that_is_new_is_named_where_the_model_refuses():
+def test_a_level_that_is_new_is_named_where_the_model_refuses():
     with pytest.warns(gx.DataWarning, match="D15"):
         row = read_table(FRAME.assign(b="z"), missing="error", like=TABLE)
     with (

@@ -67,7 +67,7 @@ def test_losses_of_probabilities_are_named():
 
 
 @pytest.mark.parametrize("options", [{"loss": "hinge"}, {"average": "median"}], ids=str)
-def test_P01_unknown_options_are_refused(options):
+def test_unknown_options_are_refused(options):
     with pytest.raises(InputError) as refused:
         gx.Risk(**options)
     assert refused.value.code == "P01"

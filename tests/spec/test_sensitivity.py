@@ -48,7 +48,7 @@ def test_both_totals_are_equal_for_independent_columns():
     np.testing.assert_allclose(totals[0], totals[1], rtol=1e-9)
 
 
-def test_P03_jansens_total_needs_columns_that_are_redrawn():
+def test_jansens_total_needs_columns_that_are_redrawn():
     with pytest.raises(InputError, match="full effects of features and groups") as refused:
         explain("full", "jansen", masking="baseline")
     assert refused.value.code == "P03"
@@ -56,7 +56,7 @@ def test_P03_jansens_total_needs_columns_that_are_redrawn():
         gx.Explainer("marginal", gx.Sensitivity("jansen"), "full", "interaction").explain(model, X)
 
 
-def test_P01_an_unknown_total_is_refused():
+def test_an_unknown_total_is_refused():
     with pytest.raises(InputError, match="jansen") as refused:
         gx.Sensitivity(total="sobol")
     assert refused.value.code == "P01"

@@ -125,7 +125,7 @@ def test_labels_need_a_frame(published):
         datasets.load_bike_sharing(as_frame=False, labels=True)
 
 
-def test_D44_without_any_source_the_error_says_what_to_do(no_source):
+def test_without_any_source_the_error_says_what_to_do(no_source):
     with pytest.raises(
         InputError, match="GRANITE_DATA is not set, and OpenML did not answer"
     ) as caught:

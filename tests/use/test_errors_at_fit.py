@@ -210,7 +210,7 @@ def test_what_the_data_alone_decide_is_refused_before_the_model_is_asked(case):
     assert model.calls == 0
 
 
-def test_D41_an_unknown_column_of_a_group_is_named():
+def test_an_unknown_column_of_a_group_is_named():
     model = CountedModel(good)
     with pytest.raises(InputError, match="'zz'") as caught:
         gx.Granite(model, influence="joint", groups={"a": ["zz"]}).fit(X)
@@ -247,7 +247,7 @@ def test_answers_that_are_numbers_in_another_dress_are_read(model):
     assert gx.Granite(model).fit(X).partition_.to_dict() == plain.partition_.to_dict()
 
 
-def test_M02_one_of_several_outputs_is_chosen():
+def test_one_of_several_outputs_is_chosen():
     model = CLASSIFIER.predict_proba
     # A function does not say whether it takes missing values, a tree of scikit-learn does.
     options = {"min_samples_leaf": 5, "missing": "allow"}
@@ -256,7 +256,7 @@ def test_M02_one_of_several_outputs_is_chosen():
     assert by_name.partition_.to_dict() == by_position.partition_.to_dict()
 
 
-def test_M05_booleans_are_zeros_and_ones():
+def test_booleans_are_zeros_and_ones():
     one = gx.Granite(lambda X: function(X) > 0).fit(X)
     other = gx.Granite(lambda X: (function(X) > 0).astype(float)).fit(X)
     assert one.partition_.to_dict() == other.partition_.to_dict()
@@ -293,7 +293,7 @@ def test_models_that_cannot_be_explained_are_refused(name):
     assert caught.value.hint
 
 
-def test_M04_the_recombination_behind_a_bad_value_is_named():
+def test_the_recombination_behind_a_bad_value_is_named():
     """The model is fine on every row of the table, and infinite where two equal columns differ."""
     twins = np.c_[X[:, 0], X[:, 0], X[:, 2]]
     with pytest.raises(ModelError, match=r"row \d+ on column 'x0', row \d+ elsewhere") as caught:
@@ -303,7 +303,7 @@ def test_M04_the_recombination_behind_a_bad_value_is_named():
     assert len(caught.value.rows) == 5
 
 
-def test_M11_a_model_that_writes_is_reported_once_and_harmless():
+def test_a_model_that_writes_is_reported_once_and_harmless():
     def writes(X):
         answer = function(X)
         X[:] = 0.0
@@ -319,7 +319,7 @@ def test_M11_a_model_that_writes_is_reported_once_and_harmless():
     assert g.partition_.to_dict() == gx.Granite(function).fit(X).partition_.to_dict()
 
 
-def test_M20_the_models_own_error_is_kept():
+def test_the_models_own_error_is_kept():
     with pytest.raises(ModelError) as caught:
         gx.Granite(LinearRegression()).fit(X)
     assert isinstance(caught.value.__cause__, NotFittedError)
@@ -370,7 +370,7 @@ def test_tables_without_regions_have_one_region_and_a_reason(table, question):
     assert g.apply(table).tolist() == [0] * len(table)
 
 
-def test_D05_constant_columns_are_listed_and_never_split():
+def test_constant_columns_are_listed_and_never_split():
     g = gx.Granite(product).fit(np.c_[X[:, 0], np.ones(N), X[:, 2]])
     assert g.diagnostics_["constant_columns"] == ["x1"]
     assert g.diagnostics_["candidates"]["x1"] == 0
@@ -379,24 +379,24 @@ def test_D05_constant_columns_are_listed_and_never_split():
 
 @pytest.mark.parametrize("question", gx.questions())
 @pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
-def test_D29_one_row_has_nothing_to_disagree_about(question):
+def test_one_row_has_nothing_to_disagree_about(question):
     g = gx.Granite(product, question).fit(X[:1], Y[:1])
     assert (g.disagreement_, g.remaining_) == (0.0, 0.0)
 
 
-def test_D30_few_rows_say_why_they_are_not_split():
+def test_few_rows_say_why_they_are_not_split():
     assert gx.Granite(product).fit(X[:39]).diagnostics_["stop_reasons"] == ["too few samples"]
     assert gx.Granite(product, max_depth=0).fit(X).diagnostics_["stop_reasons"] == ["maximum depth"]
 
 
-def test_D31_one_column_agrees_with_itself():
+def test_one_column_agrees_with_itself():
     for question in ("ice-pdp", "shap-pdp", "ice-shap", "sobol", "coe"):
         g = gx.Granite(lambda X: np.exp(X[:, 0]), question).fit(X[:, :1])
         assert g.diagnostics_["stop_reasons"] == ["nothing to explain"], question
         assert g.disagreement_ == 0.0
 
 
-def test_D35_integer_grids_with_many_ties_leave_no_empty_region():
+def test_integer_grids_with_many_ties_leave_no_empty_region():
     grid = np.c_[
         np.minimum(rng.integers(0, 50, 200), 3), rng.integers(0, 2, 200), np.zeros(200)
     ].astype(float)

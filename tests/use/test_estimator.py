@@ -139,14 +139,14 @@ def test_options_are_keywords_only():
         paper(any_width, "ice-pdp", "individual")
 
 
-def test_P01_an_unknown_parameter_is_scikit_learns_own_error():
+def test_an_unknown_parameter_is_scikit_learns_own_error():
     with pytest.raises(ValueError, match="Invalid parameter 'max_deep'"):
         paper(any_width).set_params(max_deep=3)
     with pytest.raises(TypeError):
         paper(any_width, max_deep=3)
 
 
-def test_P09_set_params_changes_the_next_fit_and_not_this_one():
+def test_set_params_changes_the_next_fit_and_not_this_one():
     X = rows()
     g = paper(sign_of_the_second).fit(X)
     before = g.partition_
@@ -155,7 +155,7 @@ def test_P09_set_params_changes_the_next_fit_and_not_this_one():
     assert len(g.fit(X).partition_) == 1
 
 
-def test_P09_a_model_set_after_the_fit_does_not_answer_for_the_fitted_one():
+def test_a_model_set_after_the_fit_does_not_answer_for_the_fitted_one():
     X = rows()
     g = paper(sign_of_the_second).fit(X)
     before = g.evaluate(X).disagreement
@@ -163,7 +163,7 @@ def test_P09_a_model_set_after_the_fit_does_not_answer_for_the_fitted_one():
     assert g.evaluate(X).disagreement == before
 
 
-def test_P09_clone_keeps_the_fitted_model_and_forgets_the_fit():
+def test_clone_keeps_the_fitted_model_and_forgets_the_fit():
     X = rows()
     model = DecisionTreeRegressor(random_state=0).fit(X, target(X))
     g = paper(model, max_depth=1).fit(X)
@@ -175,7 +175,7 @@ def test_P09_clone_keeps_the_fitted_model_and_forgets_the_fit():
     assert same_tree(twin.fit(X), g)
 
 
-def test_P09_clone_copies_options_that_can_be_changed():
+def test_clone_copies_options_that_can_be_changed():
     g = paper(any_width, {"ice-pdp": 1.0, "sobol": 2.0}, split_features=["x0"])
     twin = clone(g)
     assert twin.question == g.question
@@ -199,7 +199,7 @@ def test_what_needs_a_fit_says_so(call):
     "copied", [lambda g: pickle.loads(pickle.dumps(g)), copy.deepcopy], ids=["pickle", "deepcopy"]
 )
 @pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
-def test_F08_copies_of_a_fit_answer_alike(question, copied):
+def test_copies_of_a_fit_answer_alike(question, copied):
     X = rows(60)
     y = target(X)
     g = paper(sign_of_the_second, question, min_samples_leaf=10).fit(X, y)
@@ -217,7 +217,7 @@ def test_F08_copies_of_a_fit_answer_alike(question, copied):
     )
 
 
-def test_F08_the_copy_of_a_copy_can_be_fitted_again():
+def test_the_copy_of_a_copy_can_be_fitted_again():
     X = pd.DataFrame(rows(), columns=COLUMNS)
     g = paper(sign_of_the_second).fit(X)
     again = pickle.loads(pickle.dumps(copy.deepcopy(g))).fit(X)
@@ -227,7 +227,7 @@ def test_F08_the_copy_of_a_copy_can_be_fitted_again():
 # refits ---------------------------------------------------------------------------------------------------------------
 
 
-def test_P09_a_fit_that_fails_leaves_the_old_one():
+def test_a_fit_that_fails_leaves_the_old_one():
     X = pd.DataFrame(rows(), columns=COLUMNS)
     g = paper(sign_of_the_second).fit(X)
     before = {name: value for name, value in vars(g).items() if name.endswith("_")}
@@ -244,7 +244,7 @@ def test_P09_a_fit_that_fails_leaves_the_old_one():
     assert len(g.apply(X)) == len(X)
 
 
-def test_P09_an_interrupted_fit_leaves_the_old_one():
+def test_an_interrupted_fit_leaves_the_old_one():
     def impatient(X):
         raise KeyboardInterrupt
 
@@ -257,7 +257,7 @@ def test_P09_an_interrupted_fit_leaves_the_old_one():
     assert g.partition_ is before
 
 
-def test_P09_a_refit_forgets_the_names_of_the_fit_before():
+def test_a_refit_forgets_the_names_of_the_fit_before():
     X = rows()
     g = paper(sign_of_the_second).fit(pd.DataFrame(X, columns=COLUMNS))
     assert g.feature_names_in_.tolist() == COLUMNS
@@ -472,7 +472,7 @@ def test_more_samples_than_rows_are_all_rows():
     assert same_tree(paper(any_width, max_samples=10_000).fit(X), paper(any_width).fit(X))
 
 
-def test_P07_a_seed_may_be_a_whole_number_nothing_or_a_stream():
+def test_a_seed_may_be_a_whole_number_nothing_or_a_stream():
     X = rows(200)
 
     def fitted(state):
@@ -490,7 +490,7 @@ def test_P07_a_seed_may_be_a_whole_number_nothing_or_a_stream():
 
 @pytest.mark.parametrize("state", [0, None])
 @pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
-def test_P07_numpys_global_stream_is_not_touched(state):
+def test_numpys_global_stream_is_not_touched(state):
     X = rows()
     np.random.seed(1)  # noqa: NPY002 - this is the stream that must stay as it is
     before = np.random.get_state()[1:3]  # noqa: NPY002
@@ -554,7 +554,7 @@ def test_the_result_does_not_depend_on_the_container(library):
     )
 
 
-def test_D27_the_table_is_never_written_even_when_the_model_writes():
+def test_the_table_is_never_written_even_when_the_model_writes():
     def writes(X):
         answer = sign_of_the_second(X)
         X[:] = -1.0
@@ -573,7 +573,7 @@ def test_D27_the_table_is_never_written_even_when_the_model_writes():
 
 
 @pytest.mark.parametrize("kind", ["read-only", "Fortran order", "every other row", "big-endian"])
-def test_D27_unusual_arrays_are_read_and_not_written(kind):
+def test_unusual_arrays_are_read_and_not_written(kind):
     X = rows(120)
     unusual = {
         "Fortran order": np.asfortranarray(X),
@@ -586,7 +586,7 @@ def test_D27_unusual_arrays_are_read_and_not_written(kind):
     np.testing.assert_array_equal(unusual, X)
 
 
-def test_D39_row_labels_do_not_matter():
+def test_row_labels_do_not_matter():
     X = pd.DataFrame(rows(), columns=COLUMNS)
     y = pd.Series(target(X.to_numpy()))
     odd = X.set_axis([7] * len(X), axis=0)
@@ -620,7 +620,7 @@ SHAPES = [(0, 1, 2), (1, 5, 10), (2, 20, 40), (3, 20, 40), (4, 3, 7), (3, 49, 40
 
 @pytest.mark.parametrize("question", REGRESSION)
 @pytest.mark.parametrize(("depth", "smallest", "cuts"), SHAPES)
-def test_I17_regions_respect_leaf_minimum_and_depth(question, depth, smallest, cuts):
+def test_regions_respect_leaf_minimum_and_depth(question, depth, smallest, cuts):
     rng = np.random.default_rng(depth)
     X = np.column_stack(
         [rng.normal(size=150), rng.integers(0, 4, 150), rng.choice([0.0, 1.0], 150)]
@@ -642,7 +642,7 @@ def test_I17_regions_respect_leaf_minimum_and_depth(question, depth, smallest, c
 
 
 @pytest.mark.parametrize("question", REGRESSION)
-def test_I15_apply_gives_every_fitting_row_its_region(question):
+def test_apply_gives_every_fitting_row_its_region(question):
     rng = np.random.default_rng(8)
     X = pd.DataFrame(
         {"a": rng.normal(size=150), "b": rng.integers(0, 9, 150), "c": rng.random(150) < 0.5}

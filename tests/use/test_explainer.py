@@ -25,7 +25,7 @@ def test_operators_are_chosen_by_name():
 
 
 @pytest.mark.parametrize("axis", ["masking", "behavior", "interaction", "influence"])
-def test_P01_an_unknown_operator_is_refused(axis):
+def test_an_unknown_operator_is_refused(axis):
     with pytest.raises(InputError) as refused:
         gx.Explainer(**{axis: "nothing"})
     assert refused.value.code == "P01"
@@ -129,7 +129,7 @@ def test_the_number_of_rows_is_what_the_user_asks_for():
             pdp.explain(model, X, max_samples=wrong)
 
 
-def test_M13_partial_effects_of_too_many_players_are_refused_with_remedies_that_work():
+def test_partial_effects_of_too_many_players_are_refused_with_remedies_that_work():
     shap = gx.Explainer("marginal", "local", "partial")
     with pytest.raises(gx.ResourceError, match=r"2500 rows.*max_samples=.*gx.Joint") as refused:
         shap.explain(many_features, WIDE, resources=gx.Resources(max_evaluations=100))

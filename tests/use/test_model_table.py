@@ -40,7 +40,7 @@ class Counting(LinearRegression):
         ),
     ],
 )
-def test_D37_columns_that_the_model_was_not_fitted_on_are_named_before_it_is_asked(
+def test_columns_that_the_model_was_not_fitted_on_are_named_before_it_is_asked(
     table, text, columns
 ):
     model = Counting().fit(X, X["a"])
@@ -54,7 +54,7 @@ def test_D37_columns_that_the_model_was_not_fitted_on_are_named_before_it_is_ask
         gx.Explainer().explain(model, table)
 
 
-def test_D37_lightgbm_names_of_its_own_are_no_names():
+def test_lightgbm_names_of_its_own_are_no_names():
     lightgbm = pytest.importorskip("lightgbm")
     wide = X.rename(columns={"a": "a b"})
     for fitted_on in (X.to_numpy(), wide):
@@ -70,7 +70,7 @@ def _gaps():
     return Z
 
 
-def test_D01_a_pipeline_that_imputes_late_is_tried_and_allowed():
+def test_a_pipeline_that_imputes_late_is_tried_and_allowed():
     """Its first step is a function, which has no tag that allows missing values."""
     steps = (
         FunctionTransformer(),
@@ -83,12 +83,12 @@ def test_D01_a_pipeline_that_imputes_late_is_tried_and_allowed():
     assert gx.Explainer().explain(model, _gaps()).values.shape == (80, 3)
 
 
-def test_D01_a_model_that_fails_on_missing_cells_is_refused_with_its_own_words():
+def test_a_model_that_fails_on_missing_cells_is_refused_with_its_own_words():
     with pytest.raises(gx.InputError, match="D01: X column 'b'.*It was tried.*contains NaN"):
         gx.Granite(LinearRegression().fit(X, X["a"])).fit(_gaps())
 
 
-def test_D01_nothing_is_tried_when_missing_values_are_an_error():
+def test_nothing_is_tried_when_missing_values_are_an_error():
     model = Counting().fit(X, X["a"])
     Counting.asked = 0
     with pytest.raises(gx.InputError, match="D01"):

@@ -50,7 +50,7 @@ MODELS = (
     ids=["text", "dates"],
 )
 @pytest.mark.filterwarnings("ignore:M30")  # the trees of some of them cannot be read there either
-def test_M07_a_model_that_was_fitted_on_another_table_says_so_and_blames_no_row(
+def test_a_model_that_was_fitted_on_another_table_says_so_and_blames_no_row(
     model, X, fitted_on, held
 ):
     model.fit(fitted_on, Y)
@@ -59,14 +59,14 @@ def test_M07_a_model_that_was_fitted_on_another_table_says_so_and_blames_no_row(
     assert caught.value.hint == f"{PASS_THE_TABLE}: X holds {held}."
 
 
-def test_M07_a_model_of_more_columns_says_so_too():
+def test_a_model_of_more_columns_says_so_too():
     model = LinearRegression().fit(CODES.assign(hour=1.0).to_numpy(), Y)
     with pytest.raises(gx.ModelError, match="expecting 4 features .* at every row") as caught:
         gx.Granite(model).fit(CODES)
     assert caught.value.hint == f"{PASS_THE_TABLE}."
 
 
-def test_M07_where_single_rows_fail_one_is_named_with_few_calls():
+def test_where_single_rows_fail_one_is_named_with_few_calls():
     sizes = []
 
     def model(X):
@@ -96,7 +96,7 @@ def _warnings_of_a_fit(model, X):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_M32_an_array_for_a_model_of_named_columns_is_one_warning(model):
+def test_an_array_for_a_model_of_named_columns_is_one_warning(model):
     """Also where the library would warn at each of its calls; the fit is that of the frame."""
     model.fit(CODES, Y)
     of_array, texts = _warnings_of_a_fit(model, CODES.to_numpy())
@@ -133,7 +133,7 @@ def test_an_array_of_text_for_a_pipeline_that_selects_by_name_is_explained():
     ],
     ids=["classes", "columns"],
 )
-def test_M02_several_outputs_name_the_option_that_explains_all(model):
+def test_several_outputs_name_the_option_that_explains_all(model):
     with pytest.raises(gx.ModelError, match="M02") as caught:
         gx.Granite(model).fit(CODES)
     assert "output= one of 0, 1, 2" in caught.value.hint

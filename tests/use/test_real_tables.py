@@ -114,7 +114,7 @@ def as_expected(found, expected):
 
 
 @everywhere(LIBRARIES, RULES)
-def test_D10_D13_D14_D17_D18_D19_rules_read_like_a_persons(library, name):
+def test_rules_read_like_a_persons(library, name):
     """A switch on a column of any kind is found, told in its own words, and holds for other rows."""
     convert, (holds, rules) = LIBRARIES[library], RULES[name]
     X, new, model = convert(rides()), convert(rides(60, 1)), switched(name, holds)
@@ -145,13 +145,13 @@ def test_the_result_is_the_same_in_every_library():
         assert fit.remaining_ == pytest.approx(fits[0].remaining_, abs=1e-14)
 
 
-def test_D14_declared_levels_that_no_row_has_are_known_and_not_offered():
+def test_declared_levels_that_no_row_has_are_known_and_not_offered():
     granite = paper(switched("size", RULES["size"][0]), max_depth=1).fit(rides())
     new = rides(8, 1).assign(size=pd.Categorical(SIZES * 2, categories=SIZES, ordered=True))
     assert granite.apply(new).tolist() == [0, 1, 1, 1] * 2
 
 
-def test_D18_time_zones_and_durations_stay_what_they_are():
+def test_time_zones_and_durations_stay_what_they_are():
     """The model gets its own dtype; the rule speaks of the same instants and durations."""
     zoned = rides().assign(date=lambda X: X["date"].dt.tz_localize("Europe/Oslo"))
     march = pd.Timestamp("2012-03-01", tz="Europe/Oslo")
@@ -168,7 +168,7 @@ def test_D18_time_zones_and_durations_stay_what_they_are():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "longdouble"])
-def test_D21_the_model_gets_the_dtype_of_the_table(dtype):
+def test_the_model_gets_the_dtype_of_the_table(dtype):
     seen = set()
 
     def model(X):
@@ -199,7 +199,7 @@ def raw_pipeline(X, y):
     )
 
 
-def test_M14_the_model_sees_frames_like_the_one_it_was_trained_on():
+def test_the_model_sees_frames_like_the_one_it_was_trained_on():
     X = rides().set_index(pd.Index([f"ride {n}" for n in range(160)], name="ride"))
     model = raw_pipeline(X, switched("workingday", bool)(X))
     frames = []
@@ -219,7 +219,7 @@ def test_M14_the_model_sees_frames_like_the_one_it_was_trained_on():
 
 
 @pytest.mark.parametrize("library", ["pandas", "nullable", "arrow", "polars"])
-def test_M14_pipelines_take_raw_columns_of_each_library(library):
+def test_pipelines_take_raw_columns_of_each_library(library):
     convert = LIBRARIES[library]
     columns = ["temp", "hr", "city", "workingday"]
     X, new = convert(rides()[columns]), convert(rides(50, 1)[columns])
@@ -241,7 +241,7 @@ def test_M14_pipelines_take_raw_columns_of_each_library(library):
 
 
 @pytest.mark.parametrize("library", ["pandas", "nullable", "polars", "pyarrow"])
-def test_D15_levels_never_seen_go_with_the_larger_child_and_have_no_effect(library):
+def test_levels_never_seen_go_with_the_larger_child_and_have_no_effect(library):
     convert = LIBRARIES[library]
     holds = RULES["city"][0]
     granite = paper(switched("city", holds), max_depth=1).fit(convert(rides()))
@@ -259,7 +259,7 @@ def test_D15_levels_never_seen_go_with_the_larger_child_and_have_no_effect(libra
     assert values[::3] == pytest.approx(signs * known["temp"].to_numpy()[::3])
 
 
-def test_D15_levels_are_matched_by_label_never_by_code():
+def test_levels_are_matched_by_label_never_by_code():
     granite = paper(switched("weathersit", RULES["weathersit"][0]), max_depth=1).fit(rides())
     new = rides(60, 1)
     other = new.assign(
@@ -273,7 +273,7 @@ def test_D15_levels_are_matched_by_label_never_by_code():
     assert max(known.remaining, recoded.remaining) < 1e-9
 
 
-def test_C13_a_planted_grouping_of_many_levels_is_found():
+def test_a_planted_grouping_of_many_levels_is_found():
     """Twelve levels are too many for all groupings; along the order of pure effects the right one is a cut."""
     generator = np.random.default_rng(0)
     letters = np.array(list("abcdefghijkl"))
@@ -309,7 +309,7 @@ MISSING_RULES = {
 
 
 @everywhere(["pandas", "nullable", "arrow", "polars", "pyarrow"], RULES)
-def test_C14_D02_missing_values_have_a_side_and_the_rule_says_so(library, name):
+def test_missing_values_have_a_side_and_the_rule_says_so(library, name):
     convert, holds = LIBRARIES[library], RULES[name][0]
     X, new, model = convert(with_gaps(name)), convert(with_gaps(name, 60, 1)), switched(name, holds)
     granite = paper(model, max_depth=1, missing="allow").fit(X)
@@ -327,13 +327,13 @@ def test_C14_D02_missing_values_have_a_side_and_the_rule_says_so(library, name):
     assert granite.evaluate(new).remaining < 1e-9
 
 
-def test_C14_missing_or_present_is_a_split_of_its_own():
+def test_missing_or_present_is_a_split_of_its_own():
     X = with_gaps("hr")
     granite = paper(switched("hr", lambda hour: True), max_depth=1, missing="allow").fit(X)
     assert texts(granite) == ["hr is missing", "hr is present"]
 
 
-def test_C14_a_node_without_missing_values_sends_them_with_its_larger_child():
+def test_a_node_without_missing_values_sends_them_with_its_larger_child():
     """The column has missing values, but none among working days, where the cut is."""
     X = rides(400).astype({"temp": float, "hr": float})
     X.loc[~X["workingday"] & (X["temp"] > 10), "hr"] = np.nan
@@ -362,7 +362,7 @@ def holds_in(granite, X, region, name, holds):
 
 
 @everywhere(["pandas", "nullable", "arrow", "polars", "pyarrow"], RULES)
-def test_C14_D02_a_missing_value_that_no_fitting_row_had_goes_with_the_larger_side(library, name):
+def test_a_missing_value_that_no_fitting_row_had_goes_with_the_larger_side(library, name):
     """In the text of the rule, apply, predict, engines and code alike: one rule, one meaning."""
     convert, holds = LIBRARIES[library], RULES[name][0]
     X, new = convert(rides()), convert(with_gaps(name, 60, 1))
@@ -392,7 +392,7 @@ def test_C14_D02_a_missing_value_that_no_fitting_row_had_goes_with_the_larger_si
 
 
 @pytest.mark.parametrize("name", ["hr", "weathersit", "city", "workingday"])
-def test_C14_a_rule_means_the_same_in_text_sql_python_and_frames(name):
+def test_a_rule_means_the_same_in_text_sql_python_and_frames(name):
     """Also where a missing value goes that no fitting row had."""
     X, new = rides(), with_gaps(name, 60, 1)
     granite = paper(switched(name, RULES[name][0]), max_depth=1, missing="allow").fit(X)
@@ -416,7 +416,7 @@ def test_C14_a_rule_means_the_same_in_text_sql_python_and_frames(name):
         assert np.flatnonzero(rule.contains(new)).tolist() == inside.tolist()
 
 
-def test_C14_a_missing_value_has_no_region_where_the_fit_did_not_allow_it():
+def test_a_missing_value_has_no_region_where_the_fit_did_not_allow_it():
     X, new = rides(), with_gaps("hr", 60, 1)
     refusing = paper(switched("hr", lambda hour: hour > 6), max_depth=1).fit(X)
     query = f"SELECT {refusing.partition_.to_sql(dialect='duckdb')} FROM new"
@@ -427,7 +427,7 @@ def test_C14_a_missing_value_has_no_region_where_the_fit_did_not_allow_it():
     ["pandas", "nullable", "arrow", "polars", "pyarrow"],
     ["temp", "hr", "weathersit", "date", "city"],
 )
-def test_D01_without_leave_missing_values_are_refused_at_fit_and_at_apply(library, name):
+def test_without_leave_missing_values_are_refused_at_fit_and_at_apply(library, name):
     convert, calls = LIBRARIES[library], []
 
     def model(X):
@@ -449,7 +449,7 @@ def test_D01_without_leave_missing_values_are_refused_at_fit_and_at_apply(librar
 
 @pytest.mark.parametrize("levels", [3, 8])
 @pytest.mark.parametrize("seed", range(4))
-def test_C13_C14_splits_on_levels_and_missing_values_are_those_of_the_definition(levels, seed):
+def test_splits_on_levels_and_missing_values_are_those_of_the_definition(levels, seed):
     """Nominal levels (few, and too many for all groupings) and missing values, against the slow loops."""
     generator = np.random.default_rng(seed)
     n = 28

@@ -45,7 +45,7 @@ def test_a_single_row_is_not_its_own_reference(g, table):
     assert g.predict(table) == pytest.approx((pdp + means).to_numpy(), abs=1e-9)
 
 
-def test_D46_a_handful_of_rows_is_no_reference(g, table):
+def test_a_handful_of_rows_is_no_reference(g, table):
     with pytest.raises(gx.InputError, match="D46: region . has 1 row of X") as error:
         g.explain(table.iloc[[7]], reference="rows")
     assert error.value.rows == (7,)
@@ -226,7 +226,7 @@ def test_standard_errors_are_those_of_means_over_the_references(g, table):
     )
 
 
-def test_D15_a_level_that_the_model_refuses_is_blamed_and_not_its_dtype():
+def test_a_level_that_the_model_refuses_is_blamed_and_not_its_dtype():
     """xgboost has no place for a category that it was not trained on; it speaks of dtypes."""
     xgboost = pytest.importorskip("xgboost")
     rng = np.random.default_rng(0)

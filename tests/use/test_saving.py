@@ -341,7 +341,7 @@ def test_attributions_are_resolved_as_they_were(question, tmp_path):
 # What is refused
 
 
-def test_F09_another_model_or_table(tmp_path):
+def test_another_model_or_table(tmp_path):
     path = gx.save(fitted(), tmp_path / "g.json")
     at_the_row = {}
 
@@ -392,7 +392,7 @@ def test_a_dtype_that_no_file_holds_leaves_the_model_unknown(tmp_path):
         ({"random_state": np.random.RandomState(0)}, "random_state"),
     ],
 )
-def test_F08_functions_and_objects_are_refused_by_name(options, name, tmp_path):
+def test_functions_and_objects_are_refused_by_name(options, name, tmp_path):
     target_file = tmp_path / "g.json"
     target_file.write_text("old")
     with pytest.raises(gx.InputError, match=name) as caught:
@@ -402,7 +402,7 @@ def test_F08_functions_and_objects_are_refused_by_name(options, name, tmp_path):
     assert target_file.read_text() == "old"
 
 
-def test_F08_what_cannot_be_saved_is_told_apart(tmp_path):
+def test_what_cannot_be_saved_is_told_apart(tmp_path):
     g = fitted()
     for thing in ({"a": 1}, model, None, gx.Explainer(), g.explain(NEW), g.evaluate(NEW)):
         with pytest.raises(gx.InputError, match="cannot be saved"):
@@ -415,7 +415,7 @@ def test_F08_what_cannot_be_saved_is_told_apart(tmp_path):
             gx.load(path, **{argument: model})
 
 
-def test_F08_pickle_deepcopy_and_clone_keep_the_model(tmp_path):
+def test_pickle_deepcopy_and_clone_keep_the_model(tmp_path):
     g = fitted()
     loaded = gx.load(gx.save(g, tmp_path / "g.json"), model=model)
     detached = gx.load(tmp_path / "g.json")
@@ -478,6 +478,8 @@ def forged(document, folder):
         ("granite.table.columns.0.name", "k", "F04"),
         ("granite.table.columns.0.kind", "nominal", "F04"),
         ("granite.table.columns.0.kind", [], "F04"),
+        ("granite.table.columns.2.declared", True, "F04"),
+        ("granite.table.columns.3.order.value", ["low", "low"], "F04"),
         ("granite.table.columns", [], "F04"),
         ("granite.table.columns.2.levels.value", ["x", "x", "z"], "F04"),
         ("granite.options.question", {"$": "Popen", "args": "true"}, "F04: .*'Popen'"),
@@ -511,7 +513,7 @@ def forged(document, folder):
         ("granite.outputs", {"a": 1}, "F04"),
     ],
 )
-def test_F04_to_F07_a_file_that_is_not_what_it_claims(way, value, code, documents, tmp_path):
+def test_to_F07_a_file_that_is_not_what_it_claims(way, value, code, documents, tmp_path):
     document = copy.deepcopy(documents[1])
     inner = document
     *keys, last = [int(key) if key.isdecimal() else key for key in way.split(".")]
@@ -522,7 +524,7 @@ def test_F04_to_F07_a_file_that_is_not_what_it_claims(way, value, code, document
         gx.load(forged(document, tmp_path))
 
 
-def test_F04_a_file_that_was_changed_or_cut_off(documents, tmp_path):
+def test_a_file_that_was_changed_or_cut_off(documents, tmp_path):
     whole = json.dumps(documents[1])
     path = tmp_path / "changed.json"
     changed = copy.deepcopy(documents[1])
@@ -541,7 +543,7 @@ def test_F04_a_file_that_was_changed_or_cut_off(documents, tmp_path):
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_F06_a_pickle_is_refused(tmp_path, protocol):
+def test_a_pickle_is_refused(tmp_path, protocol):
     path = tmp_path / "g.json"
     path.write_bytes(pickle.dumps(fitted(), protocol=protocol))
     with pytest.raises(gx.FormatError, match=r"F06: .*pickle can run code; use granite_xai\.load"):
@@ -579,7 +581,7 @@ def places(data):
 
 @settings(examples(200), suppress_health_check=[])
 @given(data=st.data())
-def test_F05_whatever_a_file_says_nothing_but_our_own_errors(documents, tmp_path_factory, data):
+def test_whatever_a_file_says_nothing_but_our_own_errors(documents, tmp_path_factory, data):
     """One to three entries replaced, removed or doubled, under a right checksum: refused, or of use."""
     document = copy.deepcopy(data.draw(st.sampled_from(documents)))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -604,5 +606,6 @@ def test_F05_whatever_a_file_says_nothing_but_our_own_errors(documents, tmp_path
             loaded.apply(NEW)
             if isinstance(loaded, gx.Granite):
                 loaded.predict(NEW)
+                gx.Report(loaded).markdown()
         except gx.GraniteError:
             return

@@ -132,7 +132,7 @@ def test_estimates_do_not_depend_on_the_size_either():
 
 @pytest.mark.parametrize("factor", BEYOND)
 @pytest.mark.parametrize("question", ["ice-pdp", "sobol", "pfi-risk", "shap-pdp"])
-def test_N06_predictions_beyond_are_refused_with_their_size(question, factor):
+def test_predictions_beyond_are_refused_with_their_size(question, factor):
     with pytest.raises(InputError, match=r"\d\.\d+e[+-]\d+") as caught:
         paper(lambda Z: factor * function(Z), question).fit(X, factor * Y)
     assert caught.value.code == "N06"
@@ -141,7 +141,7 @@ def test_N06_predictions_beyond_are_refused_with_their_size(question, factor):
 
 
 @pytest.mark.parametrize("factor", [1e-72, 1e72])
-def test_N06_the_leaves_of_trees_are_refused_as_well(factor):
+def test_the_leaves_of_trees_are_refused_as_well(factor):
     model = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, Y)
     for tree in model.estimators_:
         tree.tree_.value[...] *= factor
@@ -151,12 +151,12 @@ def test_N06_the_leaves_of_trees_are_refused_as_well(factor):
 
 @pytest.mark.parametrize("factor", [1e-72, 1e72])
 @pytest.mark.parametrize("name", ["shap", "sobol-total"])
-def test_N06_an_explanation_alone_is_refused_as_well(name, factor):
+def test_an_explanation_alone_is_refused_as_well(name, factor):
     with pytest.raises(InputError, match="N06"):
         gx.explanations()[name].explain(lambda Z: factor * function(Z), X)
 
 
-def test_N06_a_target_that_is_too_large_is_named():
+def test_a_target_that_is_too_large_is_named():
     with pytest.raises(InputError, match="N06.*y reaches"):
         paper(function, "pfi-risk").fit(X, 1e72 * Y)
 

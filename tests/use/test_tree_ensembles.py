@@ -93,7 +93,7 @@ def _disguises():
         "a booster that answers otherwise",
     ],
 )
-def test_M23_a_function_around_a_tree_model_is_not_looked_through(name):
+def test_a_function_around_a_tree_model_is_not_looked_through(name):
     """Only our own wrappers are, and a method only where its class defines it."""
     pytest.importorskip("xgboost")
     found = paper(_disguises()[name], max_depth=1).fit(X).diagnostics_["evaluations"]
@@ -111,7 +111,7 @@ def test_methods_of_tree_models_are_read_as_trees():
 
 
 @pytest.mark.parametrize("corner", [(0,), (0, 1)])
-def test_M23_the_audit_looks_at_the_extremes_of_columns_and_of_pairs(corner):
+def test_the_audit_looks_at_the_extremes_of_columns_and_of_pairs(corner):
     """A model that departs from its trees only at the largest values: one row in a thousand, or one in a million."""
     data = np.random.default_rng(3).normal(size=(1000, 4))
     model = GradientBoostingRegressor(n_estimators=3, random_state=0).fit(data, data[:, 0])
@@ -139,7 +139,7 @@ def test_M23_the_audit_looks_at_the_extremes_of_columns_and_of_pairs(corner):
         ("estimators_", GradientBoostingRegressor(n_estimators=2).fit(X, Y)),
     ],
 )
-def test_M30_a_model_of_a_version_that_names_its_parts_otherwise_is_asked(attribute, model):
+def test_a_model_of_a_version_that_names_its_parts_otherwise_is_asked(attribute, model):
     """Its answers are those of a model that kept them."""
 
     class Renamed(type(model)):
@@ -166,7 +166,7 @@ _Unusual.__module__ = "sklearn.ensemble"
 _Unusual.__name__ = "GradientBoostingRegressor"
 
 
-def test_M30_whatever_fails_while_trees_are_read_leaves_the_model():
+def test_whatever_fails_while_trees_are_read_leaves_the_model():
     model = _Unusual()
     model.n_features_in_ = 4
     with pytest.warns(gx.ModelWarning, match="M30: the trees of this GradientBoosting"):
@@ -174,7 +174,7 @@ def test_M30_whatever_fails_while_trees_are_read_leaves_the_model():
     assert fitted.diagnostics_["evaluations"]["path"] == "model"
 
 
-def test_M30_dart_with_early_stopping_is_left_or_read_as_it_answers():
+def test_dart_with_early_stopping_is_left_or_read_as_it_answers():
     """Some versions of xgboost write files of it that cannot be read, and say that it is deprecated."""
     xgboost = pytest.importorskip("xgboost")
     options = {"booster": "dart", "n_estimators": 9, "early_stopping_rounds": 1, "max_depth": 2}
@@ -189,7 +189,7 @@ def test_M30_dart_with_early_stopping_is_left_or_read_as_it_answers():
     )
 
 
-def test_M25_native_categories_of_xgboost_are_read_from_its_trees():
+def test_native_categories_of_xgboost_are_read_from_its_trees():
     xgboost = pytest.importorskip("xgboost")
     rng = np.random.default_rng(0)
     colors = pd.Categorical(rng.choice(["red", "green", "blue", "x"], 300))
@@ -235,7 +235,7 @@ def test_a_deep_forest_with_few_values_is_asked_itself():
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp"])
-def test_M26_is_told_and_remembered_whatever_the_question(question):
+def test_is_told_and_remembered_whatever_the_question(question):
     """Also where the question itself looks at the trees before the evaluations are planned."""
     xgboost = pytest.importorskip("xgboost")
     model = xgboost.XGBRegressor(n_estimators=3, max_depth=2, missing=-999.0).fit(X, Y)

@@ -63,19 +63,19 @@ EVERY = [*gx.questions(), ("ice-pdp", "pfi-risk", "cshap-shap")]
     "question",
     [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in EVERY],
 )
-def test_N04_bitwise_equal_for_any_number_of_jobs_and_on_repeats(question):
+def test_bitwise_equal_for_any_number_of_jobs_and_on_repeats(question):
     first = answers(fitted(question))
     assert answers(fitted(question)) == first
     assert answers(fitted(question, n_jobs=1)) == first
     assert answers(fitted(question, n_jobs=2)) == first
 
 
-def test_N04_a_fitted_object_gives_the_same_answers_twice():
+def test_a_fitted_object_gives_the_same_answers_twice():
     g = fitted("cfi-pfi")
     assert answers(g) == answers(g)
 
 
-def test_N04_bitwise_equal_inside_joblibs_context():
+def test_bitwise_equal_inside_joblibs_context():
     from joblib import parallel_config
 
     first = answers(fitted("ice-pdp"))
@@ -104,7 +104,7 @@ def smallest(question):
 
 @pytest.mark.parametrize("question", gx.questions())
 @pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS)
-def test_N04_the_same_regions_and_scores_for_any_memory_limit_and_batch(question, limits):
+def test_the_same_regions_and_scores_for_any_memory_limit_and_batch(question, limits):
     plain = fitted(question)
     limits = limits or {"memory_limit": smallest(question)}
     other = fitted(question, resources=gx.Resources(**limits))
@@ -118,7 +118,7 @@ def test_N04_the_same_regions_and_scores_for_any_memory_limit_and_batch(question
         assert one.disagreement == pytest.approx(two.disagreement, rel=1e-10, abs=1e-14)
 
 
-def test_N04_there_are_several_blocks_and_the_smallest_limit_changes_them(monkeypatch):
+def test_there_are_several_blocks_and_the_smallest_limit_changes_them(monkeypatch):
     """The comparisons above say something only if jobs share blocks, and limits lead to others."""
     from granite_xai.search import scoring as tree
 
@@ -197,7 +197,7 @@ ORDERED = ["ice-pdp", "mplot-pdp", "pfi-risk", ("ice-pdp", "sobol")]
 
 
 @pytest.mark.parametrize("question", ORDERED, ids=str)
-def test_N04_permuted_rows_give_the_same_regions_and_figures(question):
+def test_permuted_rows_give_the_same_regions_and_figures(question):
     plain = named(question)
     rows = np.random.default_rng(7).permutation(N)
     moved = named(question, rows)
@@ -208,11 +208,11 @@ def test_N04_permuted_rows_give_the_same_regions_and_figures(question):
 
 
 @pytest.mark.parametrize("question", ORDERED, ids=str)
-def test_N04_permuted_columns_give_the_same_regions_and_figures(question):
+def test_permuted_columns_give_the_same_regions_and_figures(question):
     require_equal(named(question, columns=("doors", "load", "speed", "kind")), named(question))
 
 
-def test_N04_a_part_of_permuted_rows_is_the_same_part():
+def test_a_part_of_permuted_rows_is_the_same_part():
     rows = np.arange(N)[::-1]
     for limits in ({"max_samples": 300}, {"resources": gx.Resources(max_evaluations=25_000)}):
         plain, moved = named("ice-pdp", **limits), named("ice-pdp", rows, **limits)
@@ -221,14 +221,14 @@ def test_N04_a_part_of_permuted_rows_is_the_same_part():
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "pfi-risk"])
-def test_N04_cells_and_held_out_rows_do_not_depend_on_jobs(question):
+def test_cells_and_held_out_rows_do_not_depend_on_jobs(question):
     one, two = named(question, n_jobs=1), named(question, n_jobs=2)
     assert one.partition_.to_dict() == two.partition_.to_dict()
     assert str(one.estimate_) == str(two.estimate_)
     assert one.predict(TABLE).tobytes() == two.predict(TABLE).tobytes()
 
 
-def test_N04_the_papers_way_keeps_the_order_of_the_rows():
+def test_the_papers_way_keeps_the_order_of_the_rows():
     g = paper(by_name, missing="allow", max_depth=1).fit(TABLE)
     assert g.diagnostics_["rows"]["search"] == list(range(N))
     np.testing.assert_array_equal(

@@ -120,7 +120,7 @@ def eventually(condition, seconds=10.0):
         pytest.param("workers", "fitted", marks=pytest.mark.slow),
     ],
 )
-def test_R01_an_interrupt_leaves_the_old_fit_or_none_and_nothing_else(where, previous, tmp_path):
+def test_an_interrupt_leaves_the_old_fit_or_none_and_nothing_else(where, previous, tmp_path):
     command = [sys.executable, "-c", textwrap.dedent(SETTING), where, previous]
     process = subprocess.Popen(
         command,
@@ -149,7 +149,7 @@ def test_R01_an_interrupt_leaves_the_old_fit_or_none_and_nothing_else(where, pre
     assert eventually(lambda: not list(tmp_path.iterdir()))
 
 
-def test_R01_an_interrupt_cancels_the_blocks_that_wait():
+def test_an_interrupt_cancels_the_blocks_that_wait():
     """One block is interrupted; of the others only those that run already are finished."""
     done = []
 
@@ -219,7 +219,7 @@ def run(script, tmp_path, **options):
 
 @pytest.mark.slow
 @POSIX
-def test_R12_forks_and_daemons_fit_as_their_parent_does(tmp_path):
+def test_forks_and_daemons_fit_as_their_parent_does(tmp_path):
     answer = json.loads(run(FORKS, tmp_path).stdout)
     assert answer == {"at_import": 1, "forked": True, "daemon": True}
 
@@ -247,7 +247,7 @@ def answers(g):
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 @pytest.mark.slow
-def test_R13_sixteen_threads_get_the_same_answers_from_one_fit(model):
+def test_sixteen_threads_get_the_same_answers_from_one_fit(model):
     g = gx.Granite(model, "shap-pdp").fit(X)
     before = {name: id(value) for name, value in vars(g).items()}
     stored = json.dumps([g.partition_.to_dict(), g.diagnostics_], default=str)
@@ -268,7 +268,7 @@ def test_R13_sixteen_threads_get_the_same_answers_from_one_fit(model):
     assert json.dumps([g.partition_.to_dict(), g.diagnostics_], default=str) == stored
 
 
-def test_R13_M16_threads_never_call_the_model_at_the_same_time():
+def test_threads_never_call_the_model_at_the_same_time():
     inside = threading.Lock()
 
     def jealous(X):
@@ -309,7 +309,7 @@ BARE = """
 
 
 @POSIX
-def test_R15_without_home_and_terminal_a_fit_writes_nothing(tmp_path):
+def test_without_home_and_terminal_a_fit_writes_nothing(tmp_path):
     script = BARE.replace("CHOICE", '"auto"').replace(
         "    os.path.expanduser = None  # nobody may ask", "    # nobody asks"
     )
@@ -318,7 +318,7 @@ def test_R15_without_home_and_terminal_a_fit_writes_nothing(tmp_path):
 
 
 @POSIX
-def test_R15_a_fit_needs_no_standard_streams(tmp_path):
+def test_a_fit_needs_no_standard_streams(tmp_path):
     """A service without descriptors 0 to 2: `sys.stderr` is None."""
     script = textwrap.dedent(BARE)
     closed = "import os; [os.close(n) for n in (0, 1, 2)]; os.execv(sys.executable, [sys.executable, '-c', SCRIPT])"
@@ -329,7 +329,7 @@ def test_R15_a_fit_needs_no_standard_streams(tmp_path):
     assert ended.returncode == 0
 
 
-def test_R15_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypatch):
+def test_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypatch):
     caching = pytest.importorskip("numba.core.caching")
     from granite_xai.compute.compiled import compiled
 
@@ -350,7 +350,7 @@ REMEDIES = ("max_samples=", "features=", "max_grid=8")
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "cfi-pfi", "sobol"])
-def test_D33_too_little_memory_is_refused_before_the_model_is_asked(question):
+def test_too_little_memory_is_refused_before_the_model_is_asked(question):
     model = CountedModel(product)
     y = product(X)
     with pytest.raises(
@@ -363,7 +363,7 @@ def test_D33_too_little_memory_is_refused_before_the_model_is_asked(question):
 
 @pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "cfi-pfi", "sobol"])
-def test_D33_the_limit_that_the_error_names_is_enough(question):
+def test_the_limit_that_the_error_names_is_enough(question):
     with pytest.raises(ResourceError) as caught:
         gx.Granite(product, question, resources=gx.Resources(memory_limit=50_000)).fit(
             X, product(X)
@@ -372,7 +372,7 @@ def test_D33_the_limit_that_the_error_names_is_enough(question):
     gx.Granite(product, question, resources=gx.Resources(memory_limit=limit)).fit(X, product(X))
 
 
-def test_D33_many_rows_and_many_columns_are_refused_at_once():
+def test_many_rows_and_many_columns_are_refused_at_once():
     for shape in ((30_000, 3), (60, 4000)):
         model, table = CountedModel(product), rng.normal(size=shape)
         tracemalloc.start()
@@ -389,7 +389,7 @@ def test_D33_many_rows_and_many_columns_are_refused_at_once():
 
 
 @pytest.mark.parametrize("options", [{}, {"max_samples": 50}, {"holdout": 0.5}])
-def test_M13_a_plan_over_the_limit_is_refused_before_the_model_is_asked(options):
+def test_a_plan_over_the_limit_is_refused_before_the_model_is_asked(options):
     model = CountedModel(product)
     with pytest.raises(ResourceError, match="the plan sends [0-9,]+ rows to the model;") as caught:
         gx.Granite(model, resources=gx.Resources(max_evaluations=1000), **options).fit(X)
@@ -398,14 +398,14 @@ def test_M13_a_plan_over_the_limit_is_refused_before_the_model_is_asked(options)
     assert model.rows == 0
 
 
-def test_M13_the_papers_plan_over_the_limit_ends_after_the_probe():
+def test_the_papers_plan_over_the_limit_ends_after_the_probe():
     model = CountedModel(product)
     with pytest.raises(ResourceError, match="M13: the plan sends"):
         paper(model, resources=gx.Resources(max_evaluations=1000)).fit(X)
     assert 0 < model.rows <= 5 * 64
 
 
-def test_M15_no_call_of_a_fit_is_larger_than_the_batch_size():
+def test_no_call_of_a_fit_is_larger_than_the_batch_size():
     sizes = []
 
     def fixed(X):
@@ -419,7 +419,7 @@ def test_M15_no_call_of_a_fit_is_larger_than_the_batch_size():
     assert g.partition_.to_dict() == gx.Granite(product).fit(X).partition_.to_dict()
 
 
-def test_M16_the_search_uses_threads_and_the_model_the_callers():
+def test_the_search_uses_threads_and_the_model_the_callers():
     """Jobs serve our own products; a model that may be called from one thread only is safe."""
     callers = set()
 

@@ -46,7 +46,7 @@ def shape(g):
     "question", ["ice-pdp", "shap-pdp", "mplot-pdp", "sobol", "pfi-risk", "ale"]
 )
 @pytest.mark.parametrize("offset", [1e4, 1e8])
-def test_N02_an_offset_of_1e8_standard_deviations_changes_no_rule(question, offset):
+def test_an_offset_of_1e8_standard_deviations_changes_no_rule(question, offset):
     plain = paper(function, question).fit(X, Y)
     moved = paper(lambda X: function(X) / np.std(Y) + offset, question).fit(
         X, Y / np.std(Y) + offset
@@ -58,7 +58,7 @@ def test_N02_an_offset_of_1e8_standard_deviations_changes_no_rule(question, offs
 
 @pytest.mark.parametrize("question", ["ice-pdp", "cshap-shap", "sobol", "pfi-risk"])
 @pytest.mark.parametrize("factor", [-1.0, 1e-60, 1e60])
-def test_N02_a_factor_changes_no_rule(question, factor):
+def test_a_factor_changes_no_rule(question, factor):
     plain = paper(function, question).fit(X, Y)
     scaled = paper(lambda X: factor * function(X), question).fit(X, factor * Y)
     assert shape(scaled) == shape(plain)
@@ -69,7 +69,7 @@ def test_N02_a_factor_changes_no_rule(question, factor):
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 2, 0]])
-def test_N03_of_equal_columns_the_first_is_split_and_the_tie_is_counted(order):
+def test_of_equal_columns_the_first_is_split_and_the_tie_is_counted(order):
     twins = np.c_[X[:, 0], X[:, 1], X[:, 1]][:, order]
     value, first = order.index(0), min(order.index(1), order.index(2))
     g = paper(
@@ -79,7 +79,7 @@ def test_N03_of_equal_columns_the_first_is_split_and_the_tie_is_counted(order):
     assert g.diagnostics_["ties"] >= 1
 
 
-def test_N03_of_thresholds_that_are_equally_good_the_smallest_is_taken():
+def test_of_thresholds_that_are_equally_good_the_smallest_is_taken():
     grid = np.array(list(itertools.product([-1.0, 1.0], [-1.0, 0.0, 1.0])) * 10)
     options = {"max_depth": 1, "min_samples_leaf": 5, "split_features": ["x1"]}
     for sign in (1.0, -1.0):
@@ -89,7 +89,7 @@ def test_N03_of_thresholds_that_are_equally_good_the_smallest_is_taken():
         assert g.diagnostics_["ties"] == 1
 
 
-def test_N03_without_a_tie_none_is_recorded():
+def test_without_a_tie_none_is_recorded():
     assert "ties" not in paper(function, max_depth=1).fit(X).diagnostics_
 
 
@@ -97,7 +97,7 @@ def test_N03_without_a_tie_none_is_recorded():
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, -1e12])
-def test_N05_variances_are_never_negative_and_keep_their_digits(offset):
+def test_variances_are_never_negative_and_keep_their_digits(offset):
     values = NOISE + offset
     found = Splits.whole(np.ones(80)).variances((values - values.mean())[None])[0, 0]
     assert found == pytest.approx(np.var(values - values.mean()), rel=1e-12)
@@ -108,7 +108,7 @@ def test_N05_variances_are_never_negative_and_keep_their_digits(offset):
 
 
 @pytest.mark.parametrize("question", ["sobol", "variance"])
-def test_N05_variances_of_a_prediction_far_from_zero_keep_their_digits(question):
+def test_variances_of_a_prediction_far_from_zero_keep_their_digits(question):
     """One pass over values at 1e8 standard deviations would have none left."""
     near = paper(function, question).fit(X)
     far = paper(lambda X: function(X) + 1e8, question).fit(X)
@@ -120,7 +120,7 @@ def test_N05_variances_of_a_prediction_far_from_zero_keep_their_digits(question)
 # N06: overflow --------------------------------------------------------------------------------------------------------
 
 
-def test_N06_a_loss_of_ones_own_whose_squares_overflow_is_refused():
+def test_a_loss_of_ones_own_whose_squares_overflow_is_refused():
     question = gx.question("pfi-risk", risk_loss=lambda prediction, y: (prediction - y) ** 4)
     with pytest.raises(InputError, match="too large to be a number; predictions reach") as caught:
         paper(lambda X: 1e60 * function(X), question).fit(X, 1e60 * Y)
@@ -128,7 +128,7 @@ def test_N06_a_loss_of_ones_own_whose_squares_overflow_is_refused():
     assert caught.value.hint == "Rescale the predictions."
 
 
-def test_N06_other_rows_with_huge_predictions_are_refused_too():
+def test_other_rows_with_huge_predictions_are_refused_too():
     g = paper(lambda X: X[:, 0] * np.sign(X[:, 1])).fit(X)
     huge = X * [1e200, 1.0, 1.0]
     for ask in (g.evaluate, g.explain):
@@ -136,7 +136,7 @@ def test_N06_other_rows_with_huge_predictions_are_refused_too():
             ask(huge)
 
 
-def test_N07_columns_of_denormal_numbers_are_split_or_not_without_a_warning():
+def test_columns_of_denormal_numbers_are_split_or_not_without_a_warning():
     tiny = X * 1e-310
     g = paper(lambda X: np.sign(X[:, 0]) * np.sign(X[:, 1])).fit(tiny)
     assert np.bincount(g.apply(tiny)).min() >= 20
@@ -155,7 +155,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("loss", WRONG.values(), ids=WRONG)
-def test_T07_a_loss_between_explanations_is_checked(loss):
+def test_a_loss_between_explanations_is_checked(loss):
     with pytest.raises(InputError, match="the loss returned") as caught:
         paper(function, gx.question("ice-pdp", loss=loss)).fit(X)
     assert (caught.value.code, caught.value.argument) == ("T07", "loss")
@@ -165,13 +165,13 @@ def test_T07_a_loss_between_explanations_is_checked(loss):
 @pytest.mark.parametrize(
     "loss", [*WRONG.values(), lambda difference: np.full(difference.shape, "a")]
 )
-def test_T07_a_loss_of_predictions_is_checked(loss, question):
+def test_a_loss_of_predictions_is_checked(loss, question):
     with pytest.raises(InputError, match="the loss returned") as caught:
         paper(function, gx.question(question, risk_loss=lambda p, y: loss(p - y))).fit(X, Y)
     assert (caught.value.code, caught.value.argument) == ("T07", "risk_loss")
 
 
-def test_T07_a_loss_that_writes_into_its_input_does_no_harm():
+def test_a_loss_that_writes_into_its_input_does_no_harm():
     def risk(prediction, y):
         losses = np.abs(prediction - y)
         prediction[...] = y[...] = 0.0
@@ -193,7 +193,7 @@ def test_T07_a_loss_that_writes_into_its_input_does_no_harm():
 
 
 @pytest.mark.parametrize("question", ["pfi-risk", "sage-risk", "cfi-pfi"])
-def test_T09_a_constant_target_is_a_target(question):
+def test_a_constant_target_is_a_target(question):
     g = paper(function, question).fit(X, np.zeros(80))
     assert np.isfinite([g.disagreement_, g.remaining_]).all()
     unused = g.explain(X, np.zeros(80))
@@ -201,7 +201,7 @@ def test_T09_a_constant_target_is_a_target(question):
 
 
 @pytest.mark.parametrize("question", ["pfi-risk", "sage-risk"])
-def test_T09_a_single_class_has_its_risk(question):
+def test_a_single_class_has_its_risk(question):
     """The model of one column: effects of the others on its risk are zero, in every region."""
     from sklearn.linear_model import LogisticRegression
 
@@ -218,7 +218,7 @@ def test_T09_a_single_class_has_its_risk(question):
 # D42: groups ----------------------------------------------------------------------------------------------------------
 
 
-def test_D42_rules_use_the_members_of_a_group():
+def test_rules_use_the_members_of_a_group():
     groups = {"both": [1, 2]}
     g = paper(function, influence="joint", groups=groups).fit(X)
     columns = {name for rule in g.partition_.rules for name, _ in rule.conditions}
@@ -232,7 +232,7 @@ def test_D42_rules_use_the_members_of_a_group():
 
 
 @pytest.mark.parametrize("kind", ["function", "trees"])
-def test_M28_more_pairs_of_rows_and_columns_than_32_bits_count(kind):
+def test_more_pairs_of_rows_and_columns_than_32_bits_count(kind):
     """15 000 rows and 10 columns have 2.25e9 cells of recombined rows: as many copies of 30 rows are those 30 rows."""
     generator = np.random.default_rng(0)
     few = generator.integers(0, 3, size=(30, 10)).astype(float)
@@ -253,7 +253,7 @@ def test_M28_more_pairs_of_rows_and_columns_than_32_bits_count(kind):
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e9 / 7, 1e-69])
 @pytest.mark.parametrize("question", ["ice-pdp", "sobol", "pfi-risk", "cfi-pfi"])
-def test_N10_a_constant_model_is_no_reason_to_warn(value, question):
+def test_a_constant_model_is_no_reason_to_warn(value, question):
     """Equal predictions differ from their mean by rounding, whose squares hide nothing; warnings are errors here."""
     X = np.random.default_rng(0).normal(size=(300, 3))
     g = gx.Granite(lambda X: np.full(len(X), value), question, max_samples=100).fit(
@@ -263,7 +263,7 @@ def test_N10_a_constant_model_is_no_reason_to_warn(value, question):
     assert len(g.partition_) == 1
 
 
-def test_D20_integers_that_float64_cannot_hold_are_blamed_and_not_the_model():
+def test_integers_that_float64_cannot_hold_are_blamed_and_not_the_model():
     rng = np.random.default_rng(0)
     key = (2**60 + rng.integers(0, 2**20, 300)).astype(np.int64)
     X = pd.DataFrame({"key": key, "a": rng.normal(size=300)})

@@ -56,7 +56,7 @@ DEAR = ["shap-pdp", "coe"]
 
 @pytest.mark.parametrize("question", [*QUICK, *DEAR])
 @pytest.mark.parametrize("limit", [80_000, 200_000])
-def test_M13_a_budget_is_kept_by_using_fewer_rows(question, limit):
+def test_a_budget_is_kept_by_using_fewer_rows(question, limit):
     model = CountedModel(product)
     g = gx.Granite(model, question, max_depth=1, resources=gx.Resources(max_evaluations=limit)).fit(
         MANY, Y
@@ -70,7 +70,7 @@ def test_M13_a_budget_is_kept_by_using_fewer_rows(question, limit):
 
 
 @pytest.mark.parametrize("options", [{"holdout": False}, {"holdout": 0.1}, {"holdout": "given"}])
-def test_M13_rows_that_judge_are_paid_from_the_same_budget(options):
+def test_rows_that_judge_are_paid_from_the_same_budget(options):
     model = CountedModel(product)
     if options["holdout"] == "given":
         options = {"holdout": (MANY[2000:2200] + 0.5, Y[2000:2200])}
@@ -80,7 +80,7 @@ def test_M13_rows_that_judge_are_paid_from_the_same_budget(options):
 
 
 @pytest.mark.parametrize("size", [7, 60])
-def test_M13_rows_of_whole_clusters_are_paid_from_the_same_budget(size):
+def test_rows_of_whole_clusters_are_paid_from_the_same_budget(size):
     for limit in range(50_000, 60_000, 1000):
         model = CountedModel(product)
         g = gx.Granite(model, max_depth=0, resources=gx.Resources(max_evaluations=limit))
@@ -88,7 +88,7 @@ def test_M13_rows_of_whole_clusters_are_paid_from_the_same_budget(size):
         assert 0.7 * limit < model.rows <= limit
 
 
-def test_M13_labels_that_the_pilot_meets_one_by_one_are_paid_from_the_same_budget():
+def test_labels_that_the_pilot_meets_one_by_one_are_paid_from_the_same_budget():
     draw = np.random.default_rng(2)
     towns = pd.Series(draw.integers(0, 1500, 3000)).map("t{}".format)
     table = pd.DataFrame({"x": MANY[:, 0], "town": towns, "z": MANY[:, 1]})
@@ -125,7 +125,7 @@ def test_a_plan_says_how_many_rows_are_sent(question, limit):
         assert plan[key] == g.diagnostics_["plan"][key], key
 
 
-def test_M13_a_budget_beside_options_that_exceed_it_is_refused_with_one_that_is_enough():
+def test_a_budget_beside_options_that_exceed_it_is_refused_with_one_that_is_enough():
     for options in ({"max_samples": 800}, {}):
         model = CountedModel(product)
         limit = 60_000 if options else 1000
@@ -211,7 +211,7 @@ def answers(g):
     return g.partition_.to_dict(), g.disagreement_, g.remaining_, g.predict(X[:50]).tobytes()
 
 
-def test_R01_after_an_interrupt_a_fit_starts_anew():
+def test_after_an_interrupt_a_fit_starts_anew():
     model = Stopped(after=80_000)
     g = gx.Granite(model, min_samples_leaf=50)
     with pytest.raises(KeyboardInterrupt):
@@ -227,7 +227,7 @@ def test_R01_after_an_interrupt_a_fit_starts_anew():
 
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "sobol"])
 @pytest.mark.parametrize("after", [100, 40_000, 80_000])  # in the probe, in the pilot, later
-def test_R01_a_model_that_is_trained_again_after_an_interrupt_is_asked_again(question, after):
+def test_a_model_that_is_trained_again_after_an_interrupt_is_asked_again(question, after):
     model = Stopped(after)
     g = gx.Granite(model, question, min_samples_leaf=50)
     with pytest.raises(KeyboardInterrupt):
@@ -250,7 +250,7 @@ class StoppedTree:
         return problem.tree.partition(problem)
 
 
-def test_R01_trees_that_are_trained_again_after_an_interrupt_are_read_again():
+def test_trees_that_are_trained_again_after_an_interrupt_are_read_again():
     rows = X[:300]
     model = HistGradientBoostingRegressor(max_iter=5).fit(rows, product(rows))
     tree = StoppedTree()

@@ -477,13 +477,13 @@ def _measured_errors(rows: Rows, coalitions: Sequence[Coalition], seed: int) -> 
         test = np.flatnonzero(fold_of_row == fold)
         weigh = _RowWeights(rows.take(train), rows.take(test), seed)
         for number, visible in enumerate(coalitions):
-            hidden = [j for j in range(n_columns) if j not in visible]
+            hidden = np.array([j for j in range(n_columns) if j not in visible])
             errors[number, :, sorted(visible)] = np.nan
             for way, row_weights in enumerate(weigh.by_way(visible)):
                 weighted = row_weights * rows.weights[train]  # (test rows, train rows)
                 weighted /= weighted.sum(axis=1, keepdims=True)
-                predicted = np.tensordot(weighted, targets[np.ix_(train, hidden)], axes=1)
-                squares = np.square(predicted - targets[np.ix_(test, hidden)])
+                predicted = np.tensordot(weighted, targets[train][:, hidden], axes=1)
+                squares = np.square(predicted - targets[test][:, hidden])
                 of_fold = np.average(squares, axis=0, weights=rows.weights[test])
                 errors[number, way, hidden] += of_fold * len(test) / len(rows)
     return errors

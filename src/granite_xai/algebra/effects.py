@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +48,7 @@ MAX_ROWS = 20_000_000  # recombined rows sent to the model, unless the user says
 class Attributed(NamedTuple):
     """In the place of a coalition: the effect of a set, summed over coalitions for all pairs of rows."""
 
-    index: str
+    kind: str
     members: tuple[Coalition, ...]
     players: tuple[Coalition, ...]
 
@@ -272,13 +273,13 @@ def resolve(
     layout = influence.layout(table)
 
     def effect(
-        terms: Sequence[Mapping[Hashable, float]],
+        terms: Sequence[Mapping[Any, float]],
         draws: Sequence[Sequence[Weighted]] = (),
         behavior: Behavior = behavior,
     ) -> Effect:
         """Coalitions and coefficients as values of the game."""
 
-        def values(weighted: Mapping[Hashable, float]) -> Terms:
+        def values(weighted: Mapping[Any, float]) -> Terms:
             return {Term(masking, behavior, read): factor for read, factor in weighted.items()}
 
         return Effect(
@@ -315,29 +316,19 @@ def resolve(
         return replace(effect(hidden, behavior=redrawn), behavior=behavior)
     if not isinstance(interaction, Partial):
         return effect([interaction.terms(layout.players, members) for members in layout.sets])
+    game = _Game(
+        layout=layout,
+        interaction=interaction,
+        used=used if masking.ignores_unused else None,
+        masking=masking,
+        table=table,
+        most_rows=max_evaluations or MAX_ROWS,
+    )
     is_summed = masking.averages_rows and behavior.is_linear
-    if is_summed and by_paths and _has_paths(interaction, layout):
+    if is_summed and by_paths and game.has_paths:
         return _attributed(effect([{}] * len(layout.sets)), interaction, by_paths=True)
-    counted = _Costs(masking, table, max_evaluations or MAX_ROWS)
-    game = _Game(layout, interaction, used if masking.ignores_unused else None)
-    if pairs == 0 or (pairs is None and game.size <= MAX_EXACT_PLAYERS):
-        exact = game.exact()
-        if pairs == 0 or counted.rows(_coalitions([exact])) <= counted.most:
-            summed = effect(exact)
-            return _attributed(summed, interaction) if is_summed else summed
-    draws = _draws(game, counted, seed, pairs)
-    means = [
-        weighted_sum((1 / len(draws), draw[place]) for draw in draws)
-        for place in range(len(layout.sets))
-    ]
-    sampled = effect(means, draws)
-    return _attributed(sampled, interaction) if is_summed else sampled
-
-
-def _has_paths(interaction: Partial, layout: PlayersAndSets) -> bool:
-    """Whether paths of trees give these effects, and cost less than coalitions."""
-    is_of_players = layout.order == 1 and interaction.is_shapley
-    return is_of_players and len(layout.players) >= MIN_PATH_PLAYERS
+    partial = effect(*game.terms(seed, pairs))
+    return _attributed(partial, interaction) if is_summed else partial
 
 
 def _attributed(effect: Effect, interaction: Partial, by_paths: bool = False) -> Effect:
@@ -370,24 +361,40 @@ def _weighted(terms: Terms) -> Weighted:
     }
 
 
-def _coalitions(combinations: Iterable[Iterable[Weighted]]) -> set[Coalition]:
-    """All coalitions that some combinations have."""
-    return {coalition for sets in combinations for weighted in sets for coalition in weighted}
-
-
 @dataclass(frozen=True, eq=False)
 class _Game:
-    """The coalitions of partial effects: of the players that matter.
+    """The coalitions of partial effects, of the players that matter.
 
     Players of which the model reads no column add nothing to any coalition: without them the effects of
     the others are the same.
+
+    Parameters
+    ----------
+    layout : PlayersAndSets
+    interaction : Partial
+    used : coalition, optional
+        Columns that matter; None: all.
+    masking : Masking
+    table : Table
+        Rows on which costs are counted.
+    most_rows : int
+        Recombined rows that may be sent to the model.
     """
 
     layout: PlayersAndSets
     interaction: Partial
     used: Coalition | None
+    masking: Masking
+    table: Table
+    most_rows: int
 
     @property
+    def has_paths(self) -> bool:
+        """Whether paths of trees give these effects, and cost less than coalitions."""
+        is_of_players = self.layout.order == 1 and self.interaction.is_shapley
+        return is_of_players and len(self.layout.players) >= MIN_PATH_PLAYERS
+
+    @cached_property
     def players(self) -> list[Coalition]:
         """Those that matter."""
         every = list(self.layout.players)
@@ -395,118 +402,104 @@ class _Game:
             return every
         return [player for player in every if player & self.used] or every[:1]
 
-    @property
-    def size(self) -> int:
-        """Number of players that matter."""
-        return len(self.players)
-
-    def exact(self) -> list[Weighted]:
-        """All coalitions, for each set."""
-        players = self.players
-        return [
-            self._of_set(self.interaction.terms, players, members) for members in self.layout.sets
+    def terms(
+        self, seed: int, pairs: int | None
+    ) -> tuple[list[Weighted], Sequence[Sequence[Weighted]]]:
+        """The coalitions of each set, and where they are drawn those of each draw."""
+        if pairs == 0 or (pairs is None and len(self.players) <= MAX_EXACT_PLAYERS):
+            exact = [self._of_set(self.interaction.terms, members) for members in self.layout.sets]
+            if pairs == 0 or self._n_rows(_coalitions(exact)) <= self.most_rows:
+                return exact, ()
+        draws = self._draws(np.random.default_rng(seed), pairs)
+        means: list[Weighted] = [
+            weighted_sum((1 / len(draws), of_set) for of_set in sets)
+            for sets in zip(*draws, strict=True)
         ]
+        return means, draws
 
-    def drawn(self, generator: np.random.Generator) -> list[Weighted]:
-        """For each set the mean over one random order of arrival and its reverse."""
-        players = self.players
-        order = [players[i] for i in generator.permutation(len(players))]
-        both = [
-            [
-                self._of_set(self.interaction.sampled, arrival, members)
-                for members in self.layout.sets
-            ]
-            for arrival in (order, order[::-1])
-        ]
-        return [
-            weighted_sum([(0.5, forward), (0.5, backward)])
-            for forward, backward in zip(*both, strict=True)
-        ]
-
-    def _of_set(
-        self, terms: Callable[[Players, Players], Weighted], players: Players, members: Players
-    ) -> Weighted:
+    def _of_set(self, terms: Callable[[Players, Players], Weighted], members: Players) -> Weighted:
         """The coalitions of one set; with all players that matter visible, everything is."""
-        if any(member not in players for member in members):
+        if any(member not in self.players for member in members):
             return {}
         everything = union(self.layout.players)
-        matter = union(players)
+        matter = union(self.players)
         return {
             everything if coalition == matter else coalition: coefficient
-            for coalition, coefficient in terms(players, members).items()
+            for coalition, coefficient in terms(self.players, members).items()
         }
 
+    def _draws(self, generator: np.random.Generator, pairs: int | None) -> list[list[Weighted]]:
+        """The coalitions of each pair of orders and set: so many pairs, or as many as can be paid for."""
+        is_mean_over_orders = self.interaction.is_shapley and (
+            self.layout.order == 1 or self.interaction.index == "shapley-taylor"
+        )
+        if not is_mean_over_orders:
+            reason = " (only Shapley values and Shapley-Taylor interactions can be sampled)"
+            raise self._too_expensive(0, reason)
+        if pairs is not None:
+            draws = [self._draw(generator) for _ in range(pairs)]
+        else:
+            draws = self._affordable_draws(generator)
+        if len(draws) < MIN_PAIRS:
+            raise self._too_expensive(len(draws))
+        if pairs is None:
+            # The smallest number times a power of two, so that a few rows more or less draw the same.
+            n_doublings = int(np.log2(len(draws) / MIN_PAIRS))
+            draws = draws[: MIN_PAIRS * 2**n_doublings]
+        return draws
 
-@dataclass(frozen=True, eq=False)
-class _Costs:
-    """Rows that are sent to the model for coalitions, on the rows of a table."""
+    def _draw(self, generator: np.random.Generator) -> list[Weighted]:
+        """For each set the mean over one random order of arrival and its reverse."""
+        order = [self.players[i] for i in generator.permutation(len(self.players))]
 
-    masking: Masking
-    table: Table
-    most: int
+        def mean(players: Players, members: Players) -> Weighted:
+            forward = self.interaction.sampled(order, members)
+            backward = self.interaction.sampled(order[::-1], members)
+            return weighted_sum([(0.5, forward), (0.5, backward)])
 
-    def rows(self, coalitions: set[Coalition]) -> int:
-        """So many."""
+        return [self._of_set(mean, members) for members in self.layout.sets]
+
+    def _affordable_draws(self, generator: np.random.Generator) -> list[list[Weighted]]:
+        """As many draws as the rows that may be sent to the model pay for."""
+        everything = union(self.layout.players)
+        draws: list[list[Weighted]] = []
+        paid: set[Coalition] = set()  # a matrix read the other way round is that of the complement
+        n_rows = 0
+        for _ in range(MAX_PAIRS):
+            draw = self._draw(generator)
+            unpaid = _coalitions(draw) - paid
+            n_rows += self._n_rows(unpaid)
+            if n_rows > self.most_rows:
+                break
+            paid |= unpaid | {everything - coalition for coalition in unpaid}
+            draws.append(draw)
+        return draws
+
+    def _n_rows(self, coalitions: set[Coalition]) -> int:
+        """Recombined rows that some coalitions need."""
         everything = Coalition(range(self.table.n_columns))
         needs = self.masking.needs(coalitions - {everything})
-        against = 0
+        against_references = 0
         for _, visible in needs.facts:
             if visible and visible not in needs.coalitions:
-                against += len(self.table.distinct(visible)[1])
-        return request(needs, self.table).n_recombined + against
+                against_references += len(self.table.distinct(visible)[1])
+        return request(needs, self.table).n_recombined + against_references
+
+    def _too_expensive(self, n_pairs: int, reason: str = "") -> ResourceError:
+        hint = (
+            "fewer rows (max_samples=), groups of features (influence=gx.Joint({name: features})), or "
+            "Resources(max_evaluations=...)"
+        )
+        return ResourceError(
+            f"partial effects of {len(self.layout.players)} players on {self.table.n_rows} rows: "
+            f"max_evaluations={self.most_rows:,} pays for {n_pairs} pairs of orders, at least {MIN_PAIRS} are "
+            f"needed{reason}. Remedies: {hint}.",
+            code="M13",
+            argument="resources",
+            hint=hint,
+        )
 
 
-def _draws(game: _Game, costs: _Costs, seed: int, pairs: int | None) -> list[list[Weighted]]:
-    """The coalitions of each pair of orders and set: so many pairs, or as many as can be paid for."""
-    is_mean_over_orders = game.interaction.is_shapley and (
-        game.layout.order == 1 or game.interaction.index == "shapley-taylor"
-    )
-    if not is_mean_over_orders:
-        reason = " (only Shapley values and Shapley-Taylor interactions can be sampled)"
-        raise _too_expensive(game, costs, 0, reason)
-    generator = np.random.default_rng(seed)
-    if pairs is not None:
-        draws = [game.drawn(generator) for _ in range(pairs)]
-    else:
-        draws = _affordable_draws(game, costs, generator)
-    if len(draws) < MIN_PAIRS:
-        raise _too_expensive(game, costs, len(draws))
-    if pairs is None:
-        # The smallest number times a power of two, so that a few rows more or less draw the same.
-        n_doublings = int(np.log2(len(draws) / MIN_PAIRS))
-        draws = draws[: MIN_PAIRS * 2**n_doublings]
-    return draws
-
-
-def _affordable_draws(
-    game: _Game, costs: _Costs, generator: np.random.Generator
-) -> list[list[Weighted]]:
-    """As many draws as the rows that may be sent to the model pay for."""
-    everything = union(game.layout.players)
-    draws: list[list[Weighted]] = []
-    paid: set[Coalition] = set()  # a matrix read the other way round is that of the complement
-    n_rows = 0
-    for _ in range(MAX_PAIRS):
-        draw = game.drawn(generator)
-        unpaid = _coalitions([draw]) - paid
-        n_rows += costs.rows(unpaid)
-        if n_rows > costs.most:
-            break
-        paid |= unpaid | {everything - coalition for coalition in unpaid}
-        draws.append(draw)
-    return draws
-
-
-def _too_expensive(game: _Game, costs: _Costs, n_pairs: int, reason: str = "") -> ResourceError:
-    hint = (
-        "fewer rows (max_samples=), groups of features (influence=gx.Joint({name: features})), or "
-        "Resources(max_evaluations=...)"
-    )
-    return ResourceError(
-        f"partial effects of {len(game.layout.players)} players on {costs.table.n_rows} rows: "
-        f"max_evaluations={costs.most:,} pays for {n_pairs} pairs of orders, at least {MIN_PAIRS} are "
-        f"needed{reason}. Remedies: {hint}.",
-        code="M13",
-        argument="resources",
-        hint=hint,
-    )
+def _coalitions(weighted: Iterable[Weighted]) -> set[Coalition]:
+    """All coalitions that some combinations have."""
+    return {coalition for terms in weighted for coalition in terms}

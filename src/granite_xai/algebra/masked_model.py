@@ -146,17 +146,17 @@ class MaskedModel:
     def means_of_each(self, function: OfEach, regions: RegionWeights) -> FloatArray:
         """The same mean of a function of each single prediction, (n, K)."""
         every_row = np.arange(len(self.left))
-        if not self.is_shown:
+        if not self.is_shown or self.right is None:
             return replace(self, left=function(self.left, every_row)).values(regions)
         # What a row makes of the predictions of others is its own: there are as many as pairs of rows.
         values = np.empty(regions.weights.shape)
         for places in [every_row] if self.bins is None else places_of_bins(self.bins):
-            within = self._within(places)
             for part in _parts(len(places)):
-                predictions = function(within.left[part] @ within.right.T, places[part])
+                shown = self.right[places].T
+                predictions = function(self.left[places[part]] @ shown, places[part])
                 ratios = None
-                if within.ratios is not None:
-                    ratios = within.left[part] @ within.ratios.T
+                if self.ratios is not None:
+                    ratios = self.left[places[part]] @ self.ratios[places].T
                 pairs = MaskedModel(predictions, ratios=ratios)
                 own = regions.take(places[part])
                 values[places[part]] = pairs._means(regions.take(places), own)
@@ -168,7 +168,7 @@ class MaskedModel:
         Of weighed rows the effective number, ``(sum of weights)² / sum of squares``.
         """
         if self.bins is not None:
-            return np.bincount(self.bins)[self.bins]
+            return np.asarray(np.bincount(self.bins)[self.bins])
         if self.ratios is None:
             return None
         if self.is_shown:
@@ -180,7 +180,7 @@ class MaskedModel:
             )
             sums = self.ratios @ rows_of_entry
             squares = np.square(self.ratios) @ rows_of_entry
-        return np.maximum(np.rint(sums**2 / squares), 1).astype(np.intp)
+        return np.asarray(np.maximum(np.rint(sums**2 / squares), 1), dtype=np.intp)
 
     def _means(self, regions: RegionWeights, own: RegionWeights | None = None) -> FloatArray:
         """The formula for rows that share one bin.
@@ -201,11 +201,12 @@ class MaskedModel:
             return _on_own_side(sums, own) / own.at_rows(*np.where(mass > 0, mass, 1.0))
         own = regions if own is None else own
         if self.is_shown and right is not None:
-            weighted, ratios = (left, right * self.ratios), (left, self.ratios)
+            weighted = _sums(left, right * self.ratios, regions)
+            ratios = _sums(left, self.ratios, regions)
         else:
-            weighted, ratios = (left * self.ratios, right), (self.ratios, right)
-        values = _on_own_side(_sums(*weighted, regions), own)
-        return values / _on_own_side(_sums(*ratios, regions), own)
+            weighted = _sums(left * self.ratios, right, regions)
+            ratios = _sums(self.ratios, right, regions)
+        return _on_own_side(weighted, own) / _on_own_side(ratios, own)
 
     def _within(self, places: IntArray) -> MaskedModel:
         """The same for the rows of one bin, without what none of them reads."""

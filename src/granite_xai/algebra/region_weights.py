@@ -17,6 +17,10 @@ class CutsOfColumn(Protocol):
     """k cuts of one column. Rows that all of them send the same way are one class."""
 
     @property
+    def column(self) -> int:
+        """Position of the column."""
+
+    @property
     def classes(self) -> IntArray:
         """Class of each row, (n,)."""
 
@@ -42,12 +46,15 @@ class RegionWeights:
         Of cuts of columns, the class of each row in each column, numbered through all columns.
     tables : tuple of arrays of shape (n_classes, k)
         Of each column, which classes each cut sends left.
+    columns : array of shape (K,), optional
+        Of cuts of columns, the position of the column.
     """
 
     weights: FloatArray
     total: FloatArray | None = None
     classes: IntArray | None = None
     tables: tuple[FloatArray, ...] = ()
+    columns: IntArray | None = None
 
     @classmethod
     def whole(cls, weights: FloatArray) -> RegionWeights:
@@ -71,12 +78,14 @@ class RegionWeights:
         goes_left = [table[of.classes] for of, table in zip(cuts, tables, strict=True)]
         starts = np.cumsum([0, *(len(table) for table in tables[:-1])])
         classes = np.stack([of.classes for of in cuts], axis=1) + starts
-        return cls(np.hstack(goes_left) * weights[:, None], weights, classes, tuple(tables))
+        columns = np.repeat([of.column for of in cuts], [len(of.left) for of in cuts])
+        weighted = np.hstack(goes_left) * weights[:, None]
+        return cls(weighted, weights, classes, tuple(tables), columns)
 
     @property
     def count(self) -> int:
         """K."""
-        return self.weights.shape[1]
+        return int(self.weights.shape[1])
 
     def take(self, places: IntArray | slice) -> RegionWeights:
         """The same weighings of some of the rows."""
@@ -85,6 +94,7 @@ class RegionWeights:
             None if self.total is None else self.total[places],
             None if self.classes is None else self.classes[places],
             self.tables,
+            self.columns,
         )
 
     def blocks(self, most: int) -> Iterator[RegionWeights]:
@@ -93,12 +103,14 @@ class RegionWeights:
             yield self
             return
         for start in range(0, self.count, most):
-            yield RegionWeights(self.weights[:, start : start + most], self.total)
+            part = slice(start, start + most)
+            columns = None if self.columns is None else self.columns[part]
+            yield RegionWeights(self.weights[:, part], self.total, columns=columns)
 
     def sums(self, numbers: FloatArray) -> FloatArray:
         """Weighted sums over the rows on the left, (r, K), of numbers of the rows, (n, r)."""
         if self.classes is None:
-            return numbers.T @ self.weights
+            return np.asarray(numbers.T @ self.weights)
         by_class = self._by_class @ numbers  # (classes, r)
         ends = np.cumsum([len(table) for table in self.tables])
         of_columns = np.split(by_class, ends[:-1])
@@ -124,7 +136,7 @@ class RegionWeights:
 
     @cached_property
     def _mass(self) -> FloatArray:
-        on_left = self.weights.sum(axis=0)
+        on_left: FloatArray = self.weights.sum(axis=0)
         if self.total is None:
             return on_left[None]
         on_right = self.total.sum() - on_left
@@ -149,7 +161,7 @@ class RegionWeights:
         sums = np.einsum("nk,nk->k", self.weights, values)[None]
         if self.total is not None:
             sums = np.concatenate([sums, self.total @ values - sums])
-        return np.divide(sums, mass, out=np.zeros_like(sums), where=mass > 0)
+        return np.asarray(np.divide(sums, mass, out=np.zeros_like(sums), where=mass > 0))
 
     def at_rows(self, on_left: FloatArray, on_right: FloatArray | None = None) -> FloatArray:
         """What each row has, (n, K), of numbers of both sides, (n, K) or (K,) each.
@@ -179,9 +191,9 @@ class RegionWeights:
             what is on the left.
         """
         if everywhere is None:
-            return on_left / self._divisors[0]
+            return np.asarray(on_left / self._divisors[0])
         of_left, of_all = self._per_mass_of_side
-        means = on_left * of_left
+        means: FloatArray = on_left * of_left
         means += everywhere * of_all
         return means
 

@@ -316,7 +316,7 @@ class Growth:
         key = (node.places.tobytes(), node.depth)
         if key not in self._opened:
             self._opened[key] = self._measured(node)
-            self.problem.report_progress(1)
+            self.problem.report_progress(len(node.places))
         return self._opened[key]
 
     def _measured(self, node: OpenNode) -> Node:
@@ -384,6 +384,12 @@ class Growth:
     def _followed(self, node: OpenNode) -> list[BestCut]:
         """The cuts of a node that are followed, with what they leave, in the order that breaks ties."""
         columns = [self.candidates(node, column) for column in self.columns]
+        if node.depth == 0:
+            names = self.problem.table.names
+            counts = {
+                names[column]: len(cuts) for column, cuts in zip(self.columns, columns, strict=True)
+            }
+            self.problem.diagnostics.note("candidates", counts)
         candidates = [cuts for cuts in columns if len(cuts)]
         if not candidates:
             return []

@@ -43,14 +43,10 @@ class OtherCuts:
         Share of the node's rows between the first and the last cut that leave nearly the same.
     between : tuple of str
         The conditions of these two cuts, the split's own if there are no others.
-    moved : tuple of Node
-        The whole tree with the split at either end of its plateau; none where it is on that end itself.
     second : str, optional
         The best cut of another column.
     behind : float, optional
         How much more that cut itself leaves.
-    regrown : Node, optional
-        The whole tree grown anew from that cut; None where it is far behind.
     """
 
     column: str
@@ -58,10 +54,22 @@ class OtherCuts:
     gain: float
     plateau: float
     between: tuple[str, str]
-    moved: tuple[RegionNode, ...]
     second: str | None
     behind: float | None
-    regrown: RegionNode | None
+    _tree: _Split
+    _ends: tuple[Cut, ...]  # of the plateau, but the split itself
+    _second: Cut | None
+
+    def moved(self) -> tuple[RegionNode, ...]:
+        """The whole tree with the split at either end of its plateau; none where it is on that end itself."""
+        return tuple(self._tree.with_cut(cut) for cut in self._ends)
+
+    def regrown(self) -> RegionNode | None:
+        """The whole tree grown anew from the best cut of another column; None where that is far behind."""
+        is_far = self.behind is None or self.behind > CLOSE_BEHIND * self.gain
+        if self._second is None or is_far:
+            return None
+        return self._tree.grown_from(self._second)
 
     def record(self) -> dict[str, Any]:
         """What ``diagnostics_["splits"]`` says of the split."""
@@ -91,7 +99,7 @@ def other_cuts(problem: Problem, root: RegionNode) -> Iterator[OtherCuts]:
         return
     tree = growth.as_it_is(growth.root(), cuts)
     for path in cuts.paths():
-        yield _Other(growth, tree, cuts, path).describe()
+        yield _Split(growth, tree, cuts, path).beside_others()
 
 
 def _cuts_of(node: RegionNode, table: Table) -> CutTree | None:
@@ -120,7 +128,7 @@ class _Place(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Other:
+class _Split:
     """The split at the end of a path, and its tree."""
 
     growth: Growth
@@ -128,8 +136,8 @@ class _Other:
     cuts: CutTree
     path: tuple[int, ...]
 
-    def describe(self) -> OtherCuts:
-        """Everything that is known of other cuts."""
+    def beside_others(self) -> OtherCuts:
+        """The split beside other ways to cut its node."""
         node, inner, region = self._at_path()
         problem = self.growth.problem
         candidates = [self.growth.candidates(node, column) for column in self.growth.columns]
@@ -159,24 +167,28 @@ class _Other:
         above.sort(key=lambda place: place.share_left)
         first = [of_itself, *takewhile(lambda place: place.is_near, below)][-1]
         last = [of_itself, *takewhile(lambda place: place.is_near, above)][-1]
-        regrown = None
-        if second is not None and behind is not None and behind < CLOSE_BEHIND * gain:
-            regrown = self._with(self.growth.grown_from(node, second))
         return OtherCuts(
             column=problem.table.columns[inner.cut.column].name,
             split=self._text(inner.cut, node.places),
             gain=gain,
             plateau=last.share_left - first.share_left,
             between=(self._text(first.cut, node.places), self._text(last.cut, node.places)),
-            moved=tuple(
-                self._with(self.growth.as_it_is(node, inner._replace(cut=place.cut)))
-                for place in (first, last)
-                if place is not of_itself
-            ),
             second=None if second is None else self._text(second, node.places),
             behind=behind,
-            regrown=regrown,
+            _tree=self,
+            _ends=tuple(place.cut for place in (first, last) if place is not of_itself),
+            _second=second,
         )
+
+    def with_cut(self, cut: Cut) -> RegionNode:
+        """The whole tree with another cut in the place of the split."""
+        node, inner, _ = self._at_path()
+        return self._with(self.growth.as_it_is(node, inner._replace(cut=cut)))
+
+    def grown_from(self, cut: Cut) -> RegionNode:
+        """The whole tree grown anew below another cut in the place of the split."""
+        node, _, _ = self._at_path()
+        return self._with(self.growth.grown_from(node, cut))
 
     def _at_path(self) -> tuple[OpenNode, CutTree, Node]:
         """The rows of the split, its cuts, and its node in the tree."""

@@ -69,7 +69,7 @@ class RegionNoise(Protocol):
         """Whether the rows show more than chance."""
 
 
-def nobody_watches(n_nodes: float) -> None:
+def nobody_watches(n_rows: float) -> None:
     """No bar is shown."""
 
 
@@ -102,7 +102,7 @@ class Problem:
     seed : int
         For whatever is drawn.
     report_progress : callable
-        Takes how many more nodes were looked at.
+        Takes how many more rows were measured as a part of some region.
     """
 
     sample: Sample

@@ -524,7 +524,10 @@ def _other_names(names: Sequence[str], fitted: Sequence[str], argument: str) -> 
     if not columns:
         message += "Feature names must be in the same order as they were in fit.\n"
         columns = [new for new, old in zip(names, fitted, strict=True) if new != old]
-    return InputError(message, code="D37", argument=argument, columns=columns)
+    hint = f"Pass {argument}[list(g.feature_names_in_)], g being the fit."
+    if absent:
+        hint = f"Add the missing columns to {argument}."
+    return InputError(message, code="D37", argument=argument, columns=columns, hint=hint)
 
 
 def _name_list(what: str, names: Sequence[str]) -> str:

@@ -1,24 +1,32 @@
-"""Predictor: rows are sent in batches, counted, checked, and never the user's own."""
+"""The model is called in batches, counted, checked, and a row is named where it fails."""
 
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import threading
 import time
 import tracemalloc
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.linear_model import LogisticRegression
+import xgboost
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import granite_xai as gx
-from granite_xai.base.errors import InputError
+from granite_xai.base.errors import InputError, ModelError
 from granite_xai.models import DEFAULT_BATCH, as_predictor
+from granite_xai.models.model import SentRows
 from granite_xai.tables import read_table
-from models.border import YES, X, answer, refused, table
+from parts.border import YES, X, answer, refused, table
 
 WIDE = np.random.default_rng(0).normal(size=(50, 2_000))
 
@@ -283,3 +291,147 @@ def test_a_predictor_is_pickled_with_its_model_and_counts():
         assert np.array_equal(G(X), F.model_output.send(X)[:, 0])
         assert (G.label, G.batch_size, G.usage.calls) == (F.label, 7, 2)
     assert F.usage.calls == 1
+
+
+# Models that raise
+
+
+def raising(poisoned):
+    def model(X):
+        if poisoned(X):
+            raise KeyError("no such level")
+        return X[:, 0]
+
+    return model
+
+
+def test_M07_the_smallest_failing_set_is_one_row_and_the_cause_is_chained():
+    data = table(np.arange(2000.0).reshape(1000, 2))
+    F = as_predictor(raising(lambda X: (X[:, 0] == 2 * 617).any()))
+    error = refused("M07", F.on_rows, data)
+    assert error.rows == (617,)
+    assert isinstance(error.__cause__, KeyError)
+    assert "KeyError" in str(error)
+    assert "no such level" in str(error)
+    assert F.usage.calls <= 1 + 2 * math.ceil(math.log2(1000))
+
+
+def test_M07_a_failure_of_recombined_rows_alone_is_named_as_recombination():
+    data = table(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    F = as_predictor(raising(lambda X: (X == 1).all(axis=1).any()))
+    assert np.array_equal(F.on_rows(data), [0.0, 1.0, 0.0])
+    base, donor = (grid.ravel() for grid in np.mgrid[0:3, 0:3])
+    error = refused("M07", F.recombined, data, base, data, donor, [1])
+    assert "row 2 on column 'x1', row 1 elsewhere" in str(error)
+    assert (error.columns, error.rows) == (("x1",), (1,))
+
+
+def test_M07_rows_that_fail_only_together_are_named_together():
+    data = table(np.arange(16.0).reshape(8, 2))
+    F = as_predictor(raising(lambda X: {0.0, 14.0} <= set(X[:, 0])))
+    assert "8 rows" in str(refused("M07", F.on_rows, data))
+
+
+def test_M07_a_failure_on_a_given_frame_is_chained_too():
+    error = refused("M07", as_predictor(raising(lambda X: True)), X)
+    assert isinstance(error.__cause__, KeyError)
+
+
+def test_M07_interrupts_are_not_failures_of_the_model():
+    def interrupted(X):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        as_predictor(interrupted)(X)
+
+
+def test_M07_lack_of_memory_is_not_searched_for():
+    def greedy(X):
+        raise MemoryError
+
+    F = as_predictor(greedy)
+    assert "batch_size" in refused("M07", F.on_rows, table(X)).hint
+    assert F.usage.calls == 1
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearRegression(),
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        GridSearchCV(LogisticRegression(), {"C": [1.0]}),
+        xgboost.XGBRegressor(),
+        lightgbm.LGBMClassifier(),
+    ],
+)
+def test_M20_models_that_are_not_fitted_say_so(model):
+    F = as_predictor(model)
+    error = refused("M20", F.on_rows, table(X))
+    assert isinstance(error.__cause__, NotFittedError)
+    assert F.usage.calls == 1
+
+
+def test_M07_a_failure_at_random_is_blamed_on_no_row():
+    calls = []
+
+    def moody(X):
+        calls.append(len(X))
+        if len(calls) == 1:
+            raise RuntimeError("busy")
+        return X[:, 0]
+
+    table = read_table(np.arange(8.0)[:, None], missing="error")
+    with pytest.raises(ModelError, match="M07: .* asked again, it did not: it fails at random"):
+        as_predictor(moody).on_rows(table)
+
+
+def test_M07_an_error_without_a_text_and_one_that_acts_on_a_terminal_are_told_plainly():
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError("no text")
+
+    def mute(X):
+        raise Mute
+
+    def colourful(X):
+        raise ValueError("\x1b[31mred\x07")
+
+    with pytest.raises(ModelError, match=r"M07: the model raised Mute \(\(no message\)\)"):
+        as_predictor(mute)(np.ones((2, 1)))
+    with pytest.raises(ModelError, match=r"M07: the model raised ValueError \(�\[31mred�\)"):
+        as_predictor(colourful)(np.ones((2, 1)))
+
+
+def test_M07_all_lines_of_a_models_error_are_told():
+    def model(X):
+        raise ValueError("The columns differ:\n- z\n\nStack trace:\n  [bt] (0) lib.so")
+
+    with pytest.raises(gx.ModelError, match=r"M07.*\(The columns differ: - z\)"):
+        gx.Granite(model).fit(X)
+
+
+# The rows of a call, as an error names them
+
+
+TABLE = read_table(
+    pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]}, index=["x", "y", "z"]),
+    missing="error",
+)
+
+
+def test_rows_are_called_what_the_table_calls_them():
+    rows = SentRows(3, TABLE, np.array([2, 0, 1]))
+    assert rows.labels() == ["z", "x", "y"]
+    assert rows.part(slice(1, 3)).labels() == ["x", "y"]
+
+
+def test_a_recombined_row_names_both_rows_and_the_replaced_column():
+    rows = SentRows(1, TABLE, np.array([0]), TABLE, np.array([2]), columns=(1,))
+    assert rows.names == ("b",)
+    assert rows.text() == "1 recombined row (row 'z' on column 'b', row 'x' elsewhere)"
+
+
+def test_without_a_table_rows_are_counted_from_0():
+    assert SentRows(2).labels() == [0, 1]
+    assert SentRows(2).n_columns == 0

@@ -10,7 +10,7 @@ import pytest
 
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.models import as_predictor
-from models.zoo import numbers, torch_or_skip
+from parts.model_zoo import numbers, torch_or_skip
 
 FRAME = numbers(40)
 

@@ -11,7 +11,7 @@ from granite_xai import Granite, Resources
 from granite_xai.base.errors import GraniteError
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.tables import read_table
-from models.zoo import ASKED, KINDS, VARIANTS, Refused
+from parts.model_zoo import ASKED, KINDS, VARIANTS, Refused
 
 MATRIX = [
     pytest.param(

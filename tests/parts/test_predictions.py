@@ -10,7 +10,7 @@ import pytest
 from sklearn.svm import SVC
 
 from granite_xai.models import as_predictor
-from models.border import ONE, YES, X, answer, refused
+from parts.border import ONE, YES, X, answer, refused
 
 
 def test_M01_a_single_column_counts_as_one_number_a_row():

@@ -6,7 +6,7 @@ import lightgbm
 import numpy as np
 import xgboost
 
-from models.border import X
+from parts.border import X
 
 TARGETS = {
     "number": X[:, 0] * X[:, 1],
