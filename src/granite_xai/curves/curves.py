@@ -147,10 +147,9 @@ def pdp_of_regions(
         )
         return _by_level(column, share_of_value @ matrix.values.T, means)
     by_value = shares @ matrix.values  # (K, U)
-    levels_asked = 0 if matrix.levels is None else int(np.count_nonzero(matrix.levels >= 0))
-    if matrix.levels is None or levels_asked == len(column.levels):
-        return _by_level(column, by_value[:, matrix.codes], means)
     ends = evaluations.facts.get(Ends(members))
+    if cells is None and ends is None:  # every row is read at its own value
+        return _by_level(column, by_value[:, matrix.codes], means)
     curves = []
     for number, share in enumerate(shares):
         of_ends = None if ends is None else share @ ends.values

@@ -6,8 +6,7 @@ This is the one place that knows how `granite_xai.trees` says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,8 +66,8 @@ class Reading(NamedTuple):
         needs_paths = any(not of_key.terms for of_key in request.needs.attributions.values())
         if needs_paths:
             return self
-        matrices = cast(Any, SimpleNamespace(stores={**request.matrices, **request.summed}))
-        return Reading(self.route.for_requests(matrices))
+        both = (*request.matrices.values(), *request.summed.values())
+        return Reading(self.route.cheaper([len(values) for values in both]))
 
     def note(self, n_matrices: int) -> dict[str, Any]:
         """How so many matrices are made, for ``diagnostics_["evaluations"]``."""

@@ -20,12 +20,6 @@ from granite_xai.base.errors import Diagnostics, GraniteError, ModelWarning, war
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.compute import BLOCK
 from granite_xai.compute.compiled import available
-from granite_xai.compute.device import DeviceArrays
-from granite_xai.evaluations.device_model import DeviceModel, find_device_model
-from granite_xai.evaluations.distinct_values import DistinctValues
-from granite_xai.evaluations.matrix import cut_out
-from granite_xai.evaluations.model_matrix import evaluate_matrix
-from granite_xai.evaluations.request import MatrixRequest
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table, distinct_rows, read_table, recombine
 from granite_xai.trees.additive import AdditiveModel, TermsOnTable, is_additive, read_terms
@@ -202,7 +196,7 @@ class TreesOnTable:
                 result[lines] = self.ensemble.link(sums)
         if is_in_order:
             return result
-        return cut_out(result, line_of_donor, np.arange(n_rows))
+        return result.take(line_of_donor, axis=0)
 
     def attributions(
         self,
@@ -471,8 +465,6 @@ class Route:
         self._record = record
         self._seed = seed
         self._made_decision = decision
-        self._device_model: DeviceModel | None = None
-        self._looked_for_device_model = False
 
     @cached_property
     def others(self) -> tuple[Route, ...]:
@@ -562,22 +554,19 @@ class Route:
             return False
         return self.table.n_rows**2 * self.trees.ensemble.n_leaves <= MOST_PAIRS
 
-    def for_requests(self, *requests: MatrixRequest) -> Route:
-        """The same route, unless the model's own ``predict`` is cheaper for these matrices.
+    def cheaper(self, sizes: Sequence[int]) -> Route:
+        """The same route, unless the model's own ``predict`` is cheaper for some matrices.
 
         Parameters
         ----------
-        *requests : MatrixRequest
-            The matrices that will be evaluated.
+        sizes : sequence of int
+            Values of each matrix that will be made.
         """
         if not isinstance(self.trees, TreesOnTable):
             return self
         ensemble = self.trees.ensemble
-        n_matrices = 0
-        n_values = 0
-        for request in requests:
-            n_matrices += len(request.stores)
-            n_values += sum(len(distinct) for distinct in request.stores.values())
+        n_matrices = len(sizes)
+        n_values = sum(sizes)
         steps = sum(forest.n_steps for forest in ensemble.forests)
         n_outputs = 1 + len(self.others)  # each has trees of its own, the model answers for all
         # In visits of a leaf by a row, for all rows.
@@ -614,7 +603,7 @@ class Route:
             return "additive terms"
         if isinstance(self.trees, TreesOnTable):
             return "trees (numba)" if self.is_worth_compiling(n_matrices) else "trees (numpy)"
-        return "model" if self._device_model is None else "model (device)"
+        return "model"
 
     def note(self, n_matrices: int) -> dict[str, Any]:
         """What ``diagnostics_`` says about the evaluations of so many matrices."""
@@ -624,62 +613,3 @@ class Route:
             "audited_rows": self._decision.audit.rows,
             "largest_difference": self._decision.audit.difference,
         }
-
-    def device_model(self, arrays: DeviceArrays | None) -> DeviceModel | None:
-        """The model on a device; looked for once."""
-        if arrays is not None and not self._looked_for_device_model:
-            self._device_model = find_device_model(self.predictor, self.table, arrays)
-            self._looked_for_device_model = True
-        return self._device_model
-
-    def predictions(self, block: int) -> FloatArray:
-        """F of the table's rows; the model is asked as well, as a further check of its answers."""
-        answers = self.predictor.on_rows(self.table)
-        if self.trees is None:
-            return answers
-        return self.trees.predictions(block)
-
-    def matrix(
-        self,
-        columns: Coalition,
-        distinct: DistinctValues,
-        block: int,
-        *,
-        fast: bool,
-        n_jobs: int | None = None,
-    ) -> FloatArray:
-        """``E_S[u, n] = F(value u on S, row n elsewhere)``, (U, n).
-
-        Parameters
-        ----------
-        columns : coalition
-            S.
-        distinct : DistinctValues
-            The U values.
-        block : int
-            Bytes of what is made on the way.
-        fast, n_jobs
-            How trees are walked.
-        """
-        if self.trees is None:
-            return evaluate_matrix(self.predictor, self.table, columns, distinct, block)
-        return self.trees.matrix_of(
-            columns, distinct.representatives, fast=fast, n_jobs=n_jobs, block=block
-        )
-
-
-class Routed:
-    """What has a route: its rows and its model."""
-
-    __slots__ = ()
-    route: Route
-
-    @property
-    def table(self) -> Table:
-        """The rows, explained and reference alike."""
-        return self.route.table
-
-    @property
-    def predictor(self) -> Predictor:
-        """The model."""
-        return self.route.predictor
