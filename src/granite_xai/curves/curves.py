@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.effects import Terms
 from granite_xai.algebra.masked_model import averaged
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.coalitions import subsets, union
@@ -456,6 +457,43 @@ class CurveMaker:
                 total = total + (curve.effects - curve.centre)[curve.column.codes[rows] + 1]
             predictions.append(in_unit_interval(total) if self.is_probability else total)
         return predictions
+
+    def cell_residuals(self, columns: Coalition, terms: Terms, shares: FloatArray) -> FloatArray:
+        """What the values that a pilot chose leave out of the local effect of a column, row by row.
+
+        The search reads a column at the values that stand for its cells (C22). An effect that a user sees is
+        that of the row at its own value: a pure effect reads the curve there instead of at the standing value, a
+        full effect the prediction of the row.
+
+        Parameters
+        ----------
+        columns : coalition
+            The set that the effect is about; 0 unless it is a column with cells.
+        terms : mapping
+            Of the effect under marginal masking.
+        shares : array of shape (K, n)
+            Of the rows in each region, whose mean curve is read.
+
+        Returns
+        -------
+        array of shape (K, n)
+        """
+        evaluations = self.evaluations
+        cells = self.cells.get(min(columns)) if len(columns) == 1 else None
+        if cells is None or columns not in evaluations.matrices:
+            return np.zeros(shares.shape)
+        of_prediction = of_curve = 0.0
+        for term, coefficient in terms.items():
+            of_prediction += coefficient * (term.visible == evaluations.everything)
+            of_curve += coefficient * (term.visible == columns)
+        matrix = evaluations.matrices[columns]
+        residuals = np.broadcast_to(of_prediction * (evaluations.f - matrix.own()), shares.shape)
+        if of_curve:
+            column = self.table.columns[min(columns)]
+            curves = pdp_of_regions(column, evaluations, shares, cells, self.output)
+            at_standing = (shares @ matrix.values)[:, matrix.codes]
+            residuals = residuals + of_curve * (curves[:, column.codes + 1] - at_standing)
+        return np.asarray(residuals)
 
     def _joint_effect(self, members: tuple[Coalition, ...], lines: RegionWeights) -> FloatArray:
         """``Delta(L, nothing)`` at each row in each of some regions, (n, K)."""
