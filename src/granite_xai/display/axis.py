@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.algebra.masking.levels import carriers
 from granite_xai.base.text import MISSING, distinct_labels, wrapped
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.curves.grids import Grid, carriers, grid_codes
 from granite_xai.display.figures import SMALL, Axes
 from granite_xai.display.palette import GREY
-from granite_xai.surrogate.grids import Grid, grid_codes
 from granite_xai.tables import LABELLED, Column, Table
 
 MOST_LEVELS = 20  # of a nominal feature that are drawn: the most frequent ones

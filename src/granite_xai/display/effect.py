@@ -153,7 +153,7 @@ class EffectDisplay(Drawn):
         return cls(
             panels=tuple(panels),
             names=values.names,
-            prediction=rows_to_show.fitted.predictor.label,
+            prediction=rows_to_show.fitted.model.label,
             table=table,
         )
 

@@ -14,11 +14,10 @@ from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.explanation import Part
 from granite_xai.base.text import MISSING
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
+from granite_xai.curves.grids import dependence_bins, ice_curves
 from granite_xai.display.axis import Axis, ShownLevels, shown_levels
 from granite_xai.results.scopes import Scope
 from granite_xai.results.shown_values import RegionValues, RowsToShow, ShownValues
-from granite_xai.surrogate.grids import dependence_bins
-from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Column, Table
 
 MOST_CURVES = 50  # of single rows in a panel (S15)
@@ -110,7 +109,7 @@ class FeatureInScope:
 
     def ice_curves(self, table: Table, levels: ShownLevels) -> FloatArray:
         """Predictions of the model for rows at some levels, shape (rows, levels)."""
-        predictor = self.rows_to_show.fitted.predictor
+        predictor = self.rows_to_show.fitted.model
         return ice_curves(predictor, table, levels.grid, self.rows_to_show.rows.resources)
 
     def bars(self) -> Line:

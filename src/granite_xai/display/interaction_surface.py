@@ -12,13 +12,13 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import require_evaluations
+from granite_xai.curves.grids import ice_curves
 from granite_xai.display.axis import Axis, ShownLevels, shown_levels
 from granite_xai.display.figures import SMALL
 from granite_xai.display.palette import GREY
 from granite_xai.models import Predictor
 from granite_xai.results.scopes import Scope
 from granite_xai.results.shown_values import RowsToShow
-from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Table, read_table, recombine
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def surface_of(rows: RowsToShow, scope: Scope, across: Axis, up: Axis, points: i
         Values of each, at most.
     """
     table = rows.table.take(scope.rows)
-    predictor = rows.fitted.predictor
+    predictor = rows.fitted.model
     levels_across = shown_levels(across, table, points)
     levels_up = shown_levels(up, table, points)
     n_across = len(levels_across.x)

@@ -136,7 +136,7 @@ class OverviewDisplay(Drawn):
             regions=rows_to_show.regions,
             scopes=tuple(region.scope for region in regions),
             explanation=values.names[0],
-            prediction=rows_to_show.fitted.predictor.label,
+            prediction=rows_to_show.fitted.model.label,
             left_out=len(strips) - len(strongest),
             table=table,
         )

@@ -122,7 +122,7 @@ class PartitionDisplay(Drawn):
             The target of X; needed for risk.
         """
         fitted = fitted_view(g).result
-        questions = [resolved.question for resolved in fitted.comparisons]
+        questions = [resolved.question for resolved in fitted.questions]
         pairs = [(question.first, question.second) for question in questions]
         boxes = boxes_of(fitted.partition)
         source = "the search rows"

@@ -482,7 +482,9 @@ def path_of_fit(result: FitResult) -> Path:
     """
     if result.path is not None:
         return result.path
-    sample = result.kept_sample("path_", "alpha", "Fit again, or read path_ before the fit is saved.")
+    sample = result.kept_sample(
+        "path_", "alpha", "Fit again, or read path_ before the fit is saved."
+    )
     partitioner = result.settings.partitioner
     if not isinstance(partitioner, Tree):
         raise InputError(

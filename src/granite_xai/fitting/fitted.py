@@ -168,6 +168,15 @@ class FittedGranite:
         ]
         return np.stack(predicted, axis=1) if self.result.outputs else predicted[0]
 
+    def held_out_fidelity(self, X: Any) -> float:
+        """Share of the prediction's variance on other rows that the curves describe."""
+        table = self.read(X)
+        predictions = self.result.model.on_rows(table)
+        variance = predictions.var()
+        if variance == 0:
+            return 1.0
+        return 1.0 - float(np.square(predictions - self.predict(table)).mean() / variance)
+
     def rows_needed(self, half_width: float) -> int:
         """Rows that search, for an interval of a half width; the error of held-out rows falls like 1/√N."""
         estimate = self.result.estimate

@@ -47,7 +47,7 @@ def describes(source: ReportSource) -> dict[str, Any] | None:
 
 def _description_words(source: ReportSource) -> str:
     """What describes the model, in words."""
-    influence = source.fitted.comparisons[0].question.first.influence
+    influence = source.fitted.questions[0].question.first.influence
     if isinstance(influence, Interactions):
         return f"the effects of up to {influence.order} features"
     if influence.key == "individual":

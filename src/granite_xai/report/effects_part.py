@@ -13,12 +13,12 @@ from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.base.text import plain
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.curves import RegionSurrogate
+from granite_xai.curves.grids import dependence_bins
 from granite_xai.display.axis import places_of
 from granite_xai.display.page_axis import PageAxis
 from granite_xai.report.source import ReportSource, rounded, set_labels
 from granite_xai.results.fit_values import FitValues
 from granite_xai.results.ice_bands import Band, ice_bands
-from granite_xai.surrogate.grids import dependence_bins
 from granite_xai.tables import Column
 
 MOST_SHOWN = 10  # features with a chart of their own; those of region cards come on top
@@ -116,7 +116,7 @@ def scopes_of(source: ReportSource) -> list[ScopeCurves]:
 
     A file of an older version has no curves of all rows: they are then averaged over the regions.
     """
-    surrogates = source.fitted.additive.value
+    surrogates = source.fitted.curves.value
     parts = surrogates.surrogate.regions
     on_all_rows = surrogates.everywhere
     if on_all_rows is None:
@@ -302,7 +302,7 @@ def _panel(
 def _other_explanations(values: FitValues) -> dict[str, list[OtherExplanation]]:
     """Local explanations other than ICE and PDP that the questions compare, by feature."""
     by_feature: dict[str, list[OtherExplanation]] = {}
-    for resolved in values.fitted.comparisons:
+    for resolved in values.fitted.questions:
         is_local = resolved.first.behavior.key == "local"
         if not is_local or len(resolved.first.layout.sets) < 2:
             continue

@@ -36,7 +36,7 @@ def overview(values: FitValues) -> dict[str, Any] | None:
         effects lie beyond the limits), ``left_out`` (how many features). None where the question
         has no effects of single features on single rows, or where all are 0.
     """
-    resolved = values.fitted.comparisons[0]
+    resolved = values.fitted.questions[0]
     positions = _single_columns(resolved)
     if positions is None:
         return None

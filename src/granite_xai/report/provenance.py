@@ -28,7 +28,7 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     """
     granite = source.granite
     diagnostics = granite.diagnostics_
-    predictor = source.fitted.predictor
+    predictor = source.fitted.model
     of_fit = diagnostics["model"]
     n_calls = of_fit["calls"]
     n_rows = of_fit["rows"]

@@ -166,7 +166,7 @@ def _card(
 
 def _mean(source: ReportSource, region: int) -> float | None:
     """Mean prediction of the search rows in a region, which its curves have."""
-    surrogate = source.fitted.additive.value.surrogate
+    surrogate = source.fitted.curves.value.surrogate
     return number_or_none(float(surrogate.regions[region].mean))
 
 

@@ -21,7 +21,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
 from granite_xai.base.text import ALL_ROWS, plain
 from granite_xai.display.figures import framed
-from granite_xai.estimator import Granite, fit_with_evaluations
+from granite_xai.estimator import Granite, fit_granite
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.fitting.inputs import collected_for
 from granite_xai.fitting.settings import GraniteOptions, chosen_seed
@@ -84,8 +84,7 @@ class Report:
         if story is None and vars(granite).get("outputs_"):
             story = _story_of_outputs(granite, X, y, unit, contents)
         elif story is None:
-            run = fitted_view(granite).run
-            story = tell(source_of(granite, run, X, y, unit), **contents)
+            story = tell(source_of(granite, X, y, unit), **contents)
         object.__setattr__(self, "granite", granite)
         object.__setattr__(self, "story", story)
 
@@ -259,10 +258,10 @@ def explain(
     granite = Granite(model, question, **options)
     seed = chosen_seed(granite.random_state)
     X, y, sample_weight, _ = collected_for(granite, X, y, sample_weight, seed=seed)
-    run = fit_with_evaluations(granite, X, y, sample_weight, seed=seed)
+    fit_granite(granite, X, y, sample_weight, seed=seed)
     story = None
     if not granite.outputs_:
-        story = tell(source_of(granite, run, X, y, unit), began=began, **contents)
+        story = tell(source_of(granite, X, y, unit), began=began, **contents)
     return Report(granite, X, y, story=story, unit=unit, **contents)
 
 

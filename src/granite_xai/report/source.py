@@ -13,9 +13,8 @@ from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.base.numbers import amount, with_minus
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.estimator import Granite
-from granite_xai.fitting.fit_result import FitResult, FitRun
+from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import fitted_view
-from granite_xai.fitting.inputs import read_rows_of
 from granite_xai.inference.nodes import NodeFigures
 from granite_xai.report.measure import Measure
 from granite_xai.results.finding import FitFinding, finding_of
@@ -66,7 +65,7 @@ class ReportSource:
         """The finding in sentences; what the curves describe is computed for it."""
         fitted = self.fitted
         # Sentences leave out what has not been computed. Both are computed when they are first read.
-        _ = fitted.additive.value
+        _ = fitted.curves.value
         if fitted.estimate is not None and not fitted.estimate.below_noise_floor:
             _ = fitted.estimate.fidelity
         diagnostics = self.granite.diagnostics_
@@ -75,7 +74,7 @@ class ReportSource:
     @property
     def measure(self) -> Measure:
         """How heterogeneity is told."""
-        resolved = self.fitted.comparisons[0]
+        resolved = self.fitted.questions[0]
         if self.figures is None:
             is_rooted = resolved.question.loss == "squared"
         else:
@@ -124,30 +123,29 @@ def number_or_none(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def source_of(granite: Granite, run: FitRun | None, X: Any, y: Any, unit: str) -> ReportSource:
+def source_of(granite: Granite, X: Any, y: Any, unit: str) -> ReportSource:
     """What is told of a fit: with X and y also the model's score.
 
     Parameters
     ----------
     granite : Granite
         Fitted.
-    run : FitRun, optional
-        The evaluations of the fit; None: it was loaded.
     X, y : table and array, optional
         Those of the fit.
     unit : str
         Of the predictions; empty: not known.
     """
-    if run is None:
+    result = fitted_view(granite).result
+    if result.sample is None:  # it was loaded
         return ReportSource(granite, unit=unit)
-    if _shall_search_again(granite, run):
+    if _shall_search_again(granite, result):
         granite.stability(HALVES)
-    values, target = known_values(granite, run, X, y)
+    values, target = known_values(granite, X, y)
     score = None
     if target is not None:
         evaluations = values.evaluations
-        predictions = evaluations.predictions + evaluations.offset
-        score = _score(granite, X, predictions, run.inputs.positions, target)
+        predictions = evaluations.f + evaluations.offset
+        score = _score(granite, X, predictions, result.rows.positions, target)
     return ReportSource(
         granite=granite,
         values=values,
@@ -157,13 +155,13 @@ def source_of(granite: Granite, run: FitRun | None, X: Any, y: Any, unit: str) -
     )
 
 
-def _shall_search_again(granite: Granite, run: FitRun) -> bool:
+def _shall_search_again(granite: Granite, result: FitResult) -> bool:
     """Whether halves of the rows can be searched for the regions, and have not been; the model is not asked."""
     return (
         len(granite.partition_) > 1
         and granite.stability_ is None
-        and not isinstance(run.inputs.partitioner, GivenRules)
-        and len(np.unique(run.inputs.clusters)) > 1
+        and not isinstance(result.settings.partitioner, GivenRules)
+        and len(np.unique(result.rows.clusters)) > 1
     )
 
 
@@ -203,12 +201,12 @@ def _score(
     if held_out:
         rows = np.asarray(held_out, dtype=np.intp)
         kind = "held-out"
-        predictions = view.result.predictor.on_rows(read_rows_of(granite, X).take(rows))
+        predictions = view.result.model.on_rows(view.read(X).take(rows))
     truth = target[rows]
     where = f"on the {len(rows):,} {kind} rows; the model may have been trained on them"
     if len(rows) < 2 or np.ptp(truth) == 0:
         return {"text": "not defined", "rows": f"one value of y {where}"}
-    if view.result.predictor.is_probability:
+    if view.result.model.is_probability:
         auc = roc_auc_score(truth, predictions)
         loss = log_loss(truth, np.clip(predictions, 0, 1))
         return {"text": f"AUC {auc:.2f}, log loss {loss:.2f}", "rows": where}

@@ -59,7 +59,7 @@ def tell(
     effects_of_rows = None
     with one_blas_thread(), closing(Meter(resources, 2, desc="report", unit="parts")) as done:
         if values is not None:
-            importances = [importance(values, question) for question in fitted.comparisons]
+            importances = [importance(values, question) for question in fitted.questions]
             features = triage(source, importances[0])
             effects_of_rows = overview(values)
         done(1)
@@ -73,7 +73,7 @@ def tell(
         "about": about(source),
         "measure": {**source.measure._asdict(), "rows": _rows_of_figures(source)},
         "describes": described,
-        "questions": [question_facts(question, source) for question in fitted.comparisons],
+        "questions": [question_facts(question, source) for question in fitted.questions],
         "figures": _figures(source),
         "estimate": None if fitted.estimate is None else fitted.estimate.facts(),
         "effects": curves,
@@ -150,7 +150,7 @@ def about(source: ReportSource) -> list[str]:
     if granite.model is not None:
         model = type(granite.model).__name__
         if model == "function":
-            model = plain(source.fitted.predictor.label)
+            model = plain(source.fitted.model.label)
     features = count(source.fitted.table.n_columns, "feature")
     sentences = [f"{model}, {features}."]
     sentences += _rows_sentences(source)

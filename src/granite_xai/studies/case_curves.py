@@ -61,7 +61,9 @@ def average_effect(
     rows = scope.rows
     evaluations = case.values.evaluations
     column = case.values.table.columns[position]
-    matrix = evaluations.matrix(frozenset({position}))
+    matrix, is_shown = evaluations.reading(frozenset({position}))
+    if not is_shown:
+        matrix = matrix.turned()
     # Two numberings of the feature's values: a level is a value that occurs in the table, a line one at
     # which the model was asked. They are the same unless a pilot chose values (C22), where several levels
     # share the line of the level that stands for them.
@@ -78,7 +80,7 @@ def average_effect(
 
     weights = evaluations.weights[rows]
     shares = weights / weights.sum()  # (m,)
-    curves = matrix.values[:, rows]  # (lines, m), one ICE curve a row
+    curves = matrix.values[rows].T  # (lines, m), one ICE curve a row
     line_shares = np.bincount(line_of_row, weights=shares, minlength=len(curves))  # (lines,)
     mean_of_row = line_shares @ curves  # of each ICE curve over the values of the region, (m,)
     centred = curves[lines] - mean_of_row  # (points, m)

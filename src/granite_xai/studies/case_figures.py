@@ -1,7 +1,7 @@
 """What one model shows in each region of a table, and how it varies with the sample.
 
 Every figure is computed with the weights of the rows and again with weights that random signs move
-up and down (`granite_xai.engine.signed_weights`; docs/method.rst, "Sampling bias"): 1 + 2 P
+up and down (`granite_xai.inference.noise`; docs/method.rst, "Sampling noise"): 1 + 2 P
 lines of weights, where P is the number of sign vectors. The model is asked once.
 """
 
@@ -14,17 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.algebra.behavior import Game
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.masking import Marginal
-from granite_xai.base.coalitions import union
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
-from granite_xai.curves.curves import cell_residuals
-from granite_xai.engine.signed_weights import signed_lines, signs, slopes
-from granite_xai.engine.splits import Splits
-from granite_xai.estimator import Granite, fit_with_evaluations
+from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.estimator import Granite, fit_granite
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.inference.perturbed_figures import perturbed_figures
+from granite_xai.inference.noise import STEP, Signs, noise_of
 from granite_xai.regions import Partition
 from granite_xai.results.fit_values import FitValues, known_values
 from granite_xai.results.scopes import Scope
@@ -78,8 +74,8 @@ def measure_case(case: CaseInput, partition: Partition, options: Mapping[str, An
         model = model.model
     one_region = {"max_depth": 0, "partitioner": None, "holdout": False}
     granite = Granite(model, **{**options, **one_region})
-    run = fit_with_evaluations(granite, case.X, case.y, case.weights, case.clusters)
-    values, _ = known_values(granite, run, case.X, case.y)
+    fit_granite(granite, case.X, case.y, case.weights, case.clusters)
+    values, _ = known_values(granite, case.X, case.y)
     regions = partition.apply(values.table)
     scopes = []
     for number, rule in enumerate(partition.rules):
@@ -127,20 +123,20 @@ def _moves(figures: FloatArray, n_observations: IntArray) -> FloatArray:
         Clusters that tell the error of each figure.
     """
     n_pairs = (len(figures) - 1) // 2
-    moves = np.full((n_pairs, *n_observations.shape), np.nan)
-    for n_clusters in np.unique(n_observations):
-        told_by_so_many = n_observations == n_clusters
-        if n_clusters > 1:
-            moves[:, told_by_so_many] = slopes(figures[:, told_by_so_many], int(n_clusters))
-    return moves
+    with_signs, against_signs = figures[1 : 1 + n_pairs], figures[1 + n_pairs :]
+    # Moved weights show (n - 1) / n of the variance of a mean of n observations.
+    few = np.where(n_observations > 1, n_observations / np.maximum(n_observations - 1, 1), np.nan)
+    return np.asarray((with_signs - against_signs) / (2 * STEP) * np.sqrt(few))
 
 
 def _figures_by_region(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
     """The figures of every region under every line of weights, (1 + 2 P, regions, figures)."""
-    question = values.fitted.comparisons[0]
+    question = values.fitted.questions[0]
     evaluations = values.evaluations
-    sign_vectors = signs(values.clusters, values.seed)  # (P, n)
-    weight_lines = signed_lines(sign_vectors, evaluations.weights)  # (1 + 2 P, n)
+    signs = Signs.drawn(values.clusters, values.seed)
+    moved = STEP * signs.signs.T  # (P, n)
+    factors = np.concatenate([np.ones((1, len(signs))), 1 + moved, 1 - moved])
+    weight_lines = factors * evaluations.weights  # (1 + 2 P, n)
     predictions, _, losses = values.by_row()
     if losses is None:
         losses = np.full(len(predictions), np.nan)
@@ -154,8 +150,8 @@ def _figures_by_region(values: FitValues, scopes: Sequence[Scope]) -> FloatArray
             values=values,
             question=question,
             rows=scope.rows,
-            evaluations=evaluations.restrict(scope.rows),
-            sign_vectors=sign_vectors[:, scope.rows],
+            evaluations=evaluations.take(scope.rows),
+            signs=signs.take(scope.rows),
             weight_lines=weight_lines[:, scope.rows],
         )
         measured = {
@@ -183,7 +179,7 @@ class _WeightedRegion:
         Which rows are in the region.
     evaluations : Evaluations
         Of these rows.
-    sign_vectors : array of shape (P, m)
+    signs : Signs
     weight_lines : array of shape (1 + 2 P, m)
     """
 
@@ -191,7 +187,7 @@ class _WeightedRegion:
     question: ResolvedQuestion
     rows: IntArray
     evaluations: Evaluations
-    sign_vectors: FloatArray
+    signs: Signs
     weight_lines: FloatArray
 
     @cached_property
@@ -214,21 +210,13 @@ class _WeightedRegion:
         What noise adds is estimated once and taken from every line alike. Without a confidence
         level it is not known, and stays.
         """
-        clusters = self.values.clusters
-        n_clusters = None  # unclustered rows
-        if len(np.unique(clusters)) < len(clusters):
-            n_clusters = len(np.unique(clusters[self.rows]))
-        disagreement = perturbed_figures(
-            self.question, self.evaluations, self.sign_vectors, n_clusters
-        )
+        noise = noise_of(self.question, self.evaluations, self.signs)
         # In the order of the lines of weights: as they are, with each sign vector, against each.
-        by_line = np.append(disagreement.plug_in, disagreement.moved)
-        rounding = self.values.fitted.floors[0]
-        if disagreement.plug_in <= rounding:
+        by_line = np.append(noise.plug_in, noise.moved)
+        if noise.plug_in <= self.values.fitted.floors[0]:
             return np.zeros_like(by_line)
-        if self.values.fitted.confidence is not None:
-            added_by_noise = disagreement.plug_in - disagreement.corrected
-            by_line -= added_by_noise
+        if self.values.fitted.level is not None:
+            by_line -= noise.plug_in - noise.corrected
         return by_line
 
     def importances(self) -> list[FloatArray]:
@@ -236,42 +224,26 @@ class _WeightedRegion:
 
         Of a local effect the root mean square over the rows, of others their value.
         """
-        splits = Splits.weighted(self.weight_lines, self.evaluations.weights)
-        explainer = self.question.second
+        effect = self.question.second
+        lines = RegionWeights.lines(np.ascontiguousarray(self.weight_lines.T))
         importances = []
-        for members, terms in zip(explainer.layout.sets, explainer.combined, strict=True):
-            columns = union(members)
-            on_grid = self.evaluations.on_grid(columns)
-            game = Game.of(explainer.behavior, explainer.masking, on_grid, splits)
-            # (1 + 2 P, m) of a local effect, otherwise (1 + 2 P, 2 sides).
-            values = game.values(terms)
-            if not explainer.behavior.per_row:
-                only_region = 0  # the other side of every split is empty
-                importances.append(values[:, only_region])
+        of_sets = zip(effect.sets, effect.terms, strict=True)
+        for (members, terms), values in zip(
+            of_sets, effect.values(self.evaluations, lines), strict=True
+        ):
+            if not effect.behavior.per_row:
+                importances.append(values[0])
                 continue
-            if isinstance(explainer.masking, Marginal):
-                values = values + self._left_out_by_cells(columns, terms)
-            mean_squares = np.einsum("kn,kn->k", np.square(values), self.row_shares)
-            importances.append(np.sqrt(mean_squares))
+            if isinstance(effect.masking, Marginal):
+                maker = self.values.curve_maker
+                residuals = maker.cell_residuals(members, terms, self._shares_of_all_rows)
+                values = values + residuals[:, self.rows].T
+            importances.append(np.sqrt(lines.means(np.square(values))[0]))
         return importances
-
-    def _left_out_by_cells(self, columns: Coalition, terms: Terms) -> FloatArray:
-        """What a local effect at a row's own values has beyond that at the evaluated ones, (1 + 2 P, m).
-
-        Where a pilot chose values of a column, each stands for a cell of them (C22); elsewhere 0.
-        """
-        everywhere = cell_residuals(
-            self.values.table,
-            self.values.evaluations,
-            columns,
-            terms,
-            self._shares_of_all_rows,
-        )
-        return everywhere[:, self.rows]
 
     @cached_property
     def _shares_of_all_rows(self) -> FloatArray:
         """The shares of the region's rows among those of the table, 0 elsewhere, (1 + 2 P, n)."""
-        shares = np.zeros((len(self.weight_lines), self.values.evaluations.n_rows))
+        shares = np.zeros((len(self.weight_lines), len(self.values.evaluations)))
         shares[:, self.rows] = self.row_shares
         return shares

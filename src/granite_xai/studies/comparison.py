@@ -113,7 +113,11 @@ class Comparison(Printable):
     def _single_features(self) -> list[int]:
         """Positions of the features that are explained alone, and whose ICE curves are known."""
         values = self.cases[0].values
-        with_curves = values.evaluations.stored_as
+        evaluations = values.evaluations
+        everything = evaluations.everything
+        with_curves = evaluations.matrices.keys() | {
+            everything - columns for columns in evaluations.matrices
+        }
         players = values.fitted.layout.explained
         return [min(player) for player in players if len(player) == 1 and player in with_curves]
 
@@ -180,7 +184,7 @@ class Comparison(Printable):
         regions = count(len(self.partition), "region")
         rows = " and ".join(rows_by_case)
         text = f"{regions} on {rows}, with {share(LEVEL)} intervals that take the regions as fixed."
-        if self.cases[0].values.fitted.confidence is None:
+        if self.cases[0].values.fitted.level is None:
             text += " Heterogeneity is as measured on these rows, with what sampling noise adds."
         return text
 

@@ -13,17 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.algebra.disagreement import ResolvedQuestion, both_sides
+from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.influence import Joint
-from granite_xai.algebra.masking.fitted import fit_maskings
 from granite_xai.base.numbers import share
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import one_blas_thread
-from granite_xai.engine.signed_weights import STEP, signs
-from granite_xai.fitting.fit_inputs import FitInputs
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.new_rows import NewRows
-from granite_xai.inference.perturbed_figures import PerturbedFigures, perturbed_figures
+from granite_xai.fitting.fitted import ask_about, effects_of
+from granite_xai.inference.noise import Noise, Signs, noise_of
+from granite_xai.tables.rows import Rows
 
 SMALLEST_GAIN = 0.05
 """Share of the heterogeneity that a merge must remove."""
@@ -55,53 +53,49 @@ class MeasuredGroups:
     Parameters
     ----------
     fitted : FitResult
-        A fit without regions; its predictor and its reference are used.
-    inputs : FitInputs
+        A fit without regions.
+    rows : Rows
         The rows, which may be others than those of the fit.
-    measured : dict of group to PerturbedFigures
+    measured : dict of group to Noise
         Filled by `measure`.
     """
 
     fitted: FitResult
-    inputs: FitInputs
-    measured: dict[Group, PerturbedFigures] = field(default_factory=dict)
+    rows: Rows
+    measured: dict[Group, Noise] = field(default_factory=dict)
 
     def measure(self, groups: Iterable[Group]) -> None:
         """Ask the model about those of some groups that were not measured yet."""
         new_groups = [group for group in dict.fromkeys(groups) if group not in self.measured]
         if not new_groups:
             return
-        inputs = self.inputs
         questions = [self._question_about(group) for group in new_groups]
-        explainers = both_sides(questions)
-        readings = set()
-        for explainer in explainers:
-            readings |= explainer.readings()
-        maskings = fit_maskings(readings, (), inputs.table, inputs.weights, inputs.seed)
-        rows = NewRows(self.fitted, inputs.route, inputs.y, inputs.resources, inputs.weights)
-        evaluations = rows.observe(explainers, maskings=maskings).evaluations
-        sign_vectors = signs(inputs.clusters, inputs.seed)  # (P, n)
+        sample = ask_about(self.fitted, effects_of(questions), self.rows)
+        signs = Signs.drawn(self.rows.clusters, self.fitted.settings.seed)
         with one_blas_thread():
             for group, question in zip(new_groups, questions, strict=True):
-                self.measured[group] = perturbed_figures(question, evaluations, sign_vectors)
+                self.measured[group] = noise_of(question, sample.outputs[0], signs)
 
     def _question_about(self, group: Group) -> ResolvedQuestion:
         """The question of the fit about one group alone, explained jointly."""
         name = group_name(group)
-        question = self.inputs.comparisons[0].question.with_influence(Joint({name: group}, [name]))
-        resolved = question.compare(self.inputs.route, self.inputs.resources, self.inputs.seed)
-        return resolved.chosen_by_rows()
+        question = self.fitted.questions[0].question.with_influence(Joint({name: group}, [name]))
+        return question.resolve(
+            self.rows.table,
+            is_probability=self.fitted.model.is_probability,
+            max_evaluations=self.fitted.settings.resources.max_evaluations,
+            seed=self.fitted.settings.seed,
+        )
 
     def total(self, groups: Iterable[Group]) -> Heterogeneity:
         """Heterogeneity of some measured groups, added up."""
         value = 0.0
-        difference: FloatArray | float = 0.0
+        moves: FloatArray | float = 0.0
         for group in groups:
             measured = self.measured[group]
             value += measured.corrected
-            # With the weights w (1 + STEP s) minus with w (1 - STEP s), for each sign vector s: (P,).
-            difference = difference + (measured.moved[0] - measured.moved[1])
-        return Heterogeneity(value=value, moves=np.asarray(difference / (2 * STEP)))
+            moves = moves + measured.slopes
+        return Heterogeneity(value=value, moves=np.asarray(moves))
 
 
 class MergedGroups(NamedTuple):

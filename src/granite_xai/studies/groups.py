@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +21,9 @@ from granite_xai.base.text import drawable, wrapped
 from granite_xai.display.figures import SMALL, tidy
 from granite_xai.display.palette import BLUE, GREY
 from granite_xai.estimator import Granite
-from granite_xai.fitting.inputs import collected_for, open_inputs
-from granite_xai.fitting.judged_fit import fit_and_judge
-from granite_xai.inference.confidence import Confidence
-from granite_xai.inference.intervals import interval_around
+from granite_xai.fitting.fit import fit
+from granite_xai.fitting.opening import collected, open_inputs
+from granite_xai.inference.noise import interval_around
 from granite_xai.studies.group_search import (
     Group,
     Heterogeneity,
@@ -204,17 +204,18 @@ def propose_groups(
     _require_independent_groups(chosen_question)
     rows = fit_and_part_rows(model, X, y, chosen_question)
     fitted = rows.search.fitted
-    if fitted.confidence is None or fitted.below_noise_floor or fitted.by_chance:
+    if fitted.level is None or fitted.below_noise_floor or fitted.is_chance:
         reason = "These rows show no heterogeneity beyond sampling noise."
         return GroupProposal(groups={}, merges=(), reason=reason)
-    return _propose(rows, fitted.confidence, max_size)
+    return _propose(rows, fitted.level, max_size)
 
 
-def _propose(rows: RowsOfProposal, confidence: Confidence, max_size: int) -> GroupProposal:
+def _propose(rows: RowsOfProposal, level: float, max_size: int) -> GroupProposal:
     """Merge features on the search rows, and measure the merges on the held-out rows where there are some."""
-    table = rows.search.inputs.table
+    table = rows.search.rows.table
+    normal = NormalDist().inv_cdf((1.0 + level) / 2.0)
     features = [table.names[position] for position in table.explained]
-    merged = merge_groups(rows.search, features, max_size, confidence.normal)
+    merged = merge_groups(rows.search, features, max_size, normal)
     if rows.held_out is None:
         measured = rows.search
         quantile = math.nan  # rows that chose the groups give no interval
@@ -222,9 +223,9 @@ def _propose(rows: RowsOfProposal, confidence: Confidence, max_size: int) -> Gro
     else:
         measured = rows.held_out
         measured.measure(chain.from_iterable(merged.stages))
-        quantile = confidence.normal
-        n_rows = measured.inputs.table.n_rows
-        basis = f"{share(confidence.level)} intervals from {n_rows:,} held-out rows."
+        quantile = normal
+        n_rows = len(measured.rows)
+        basis = f"{share(level)} intervals from {n_rows:,} held-out rows."
     last_stage = merged.stages[-1]
     return GroupProposal(
         groups={group_name(group): group for group in last_stage if len(group) > 1},
@@ -264,14 +265,16 @@ def fit_and_part_rows(model: Any, X: Any, y: Any, question: Disagreement) -> Row
     """
     granite = Granite(model, question, max_depth=0, max_samples=MAX_SAMPLES)
     record = Diagnostics()
-    opened = open_inputs(granite, *collected_for(granite, X, y, None), record)
-    run = fit_and_judge(opened, record)
-    search = MeasuredGroups(run.result, run.inputs)
+    result = fit(granite, X, y, record=record)
+    search = MeasuredGroups(result, result.rows)
     positions = record.as_dict()["rows"]["held_out"]  # in the table that the user passed
     if not positions:
         return RowsOfProposal(search=search, held_out=None)
-    held_out_inputs = opened.resolve(opened.rows.places(positions), Diagnostics())
-    return RowsOfProposal(search=search, held_out=MeasuredGroups(run.result, held_out_inputs))
+    settings = result.settings
+    X, y, *_ = collected(granite, X, y, None, seed=settings.seed)
+    every_row = open_inputs(settings, X, y, None, None, Diagnostics()).rows
+    held_out = every_row.take(np.flatnonzero(np.isin(every_row.positions, positions)))
+    return RowsOfProposal(search=search, held_out=MeasuredGroups(result, held_out))
 
 
 def _measure_merges(
