@@ -357,8 +357,6 @@ class Granite(GraniteBase):
                 view.result,
                 table,
                 view.regions(table),
-                view.resources,
-                view.seed,
                 target=self.diagnostics_.get("target", ""),
                 label=label_of_row(x),
             )
@@ -409,7 +407,7 @@ class Granite(GraniteBase):
         """How many regions, for every alpha: a frame of what is left on the fitting rows, and on rows left out."""
         result = fitted_view(self, several=True).result
         path = path_of_fit(result)
-        vars(self)["_fitted"] = replace(result, path=path)
+        self.__dict__["_fitted"] = replace(result, path=path)
         return path.frame()
 
     def rows_needed(self, half_width: float = 0.05) -> int:

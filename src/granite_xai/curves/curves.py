@@ -44,11 +44,14 @@ class Curve:
     centre : float
         Mean of the effects over the rows of the region, from which a description counts them; 0 in the paper's
         surrogate.
+    level_shares : array of shape (levels,)
+        Share of the region's rows with a value that have each level.
     """
 
     column: Column
     effects: FloatArray
     centre: float = 0.0
+    level_shares: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def centred(self, shares: FloatArray) -> Curve:
         """The curve counted from its mean over rows; a missing value adds 0 where none was seen.
@@ -204,6 +207,13 @@ def _between_values(
         curve = by_value[value_of_level]
         curve[places] = values
     return np.append(at_missing, curve)
+
+
+def _shares_of_levels(column: Column, shares: FloatArray) -> FloatArray:
+    """Share of the rows with a value that have each level, (n_levels,); 0 where no row has one."""
+    by_level = np.bincount(column.codes + 1, weights=shares, minlength=len(column.levels) + 1)[1:]
+    total = float(by_level.sum())
+    return np.asarray(by_level / total if total > 0 else by_level)
 
 
 # Descriptions ------------------------------------------------------------------------------------------
@@ -410,7 +420,7 @@ class CurveMaker:
             for curves, effects, share in zip(
                 curves_of_region, effects_by_region, shares, strict=True
             ):
-                curve = Curve(column=column, effects=effects)
+                curve = Curve(column, effects, level_shares=_shares_of_levels(column, share))
                 curves.append(curve.centred(share) if self.is_centred else curve)
         surrogate = Surrogate(self.effects, (), self.table, evaluations.weights)
         joint_centres = np.zeros((len(regions), len(surrogate.joint_effects)))

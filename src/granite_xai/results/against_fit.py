@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from granite_xai.algebra.accumulated import Change, Changes
+from granite_xai.algebra.conditional import Bins, common_bins
+from granite_xai.algebra.copula import WeighedRows
 from granite_xai.algebra.effects import (
     MAX_EXACT_PLAYERS,
     MAX_PAIRS,
-    ResolvedExplainer,
+    Attributed,
+    Effect,
+    Term,
+    Terms,
     resolve,
 )
 from granite_xai.algebra.explainer import Explainer
-from granite_xai.algebra.explanation import Explanation, Part
+from granite_xai.algebra.explanation import Explanation, Part, random_signs, regional_part
 from granite_xai.algebra.interaction import Partial
-from granite_xai.algebra.masking import Masking
-from granite_xai.algebra.masking.bins import common_bins
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import count
-from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
-from granite_xai.compute import Resources, require_evaluations
-from granite_xai.engine.signed_weights import signs
-from granite_xai.engine.weighted import weights_of_rows
-from granite_xai.evaluations.prediction_range import EvaluationRange
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.compute import require_evaluations
+from granite_xai.evaluations.probe import require_at_most
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.new_rows import NewRows, explain_rows, rows_by_region
+from granite_xai.fitting.fitted import ask_about, explain_rows, rows_by_region
 from granite_xai.tables import Outline, Table, require_rows
+from granite_xai.tables.rows import Rows
 
-FEWEST_ROWS = 5
-"""Rows of a region that can be a reference for each other, at least (error D46)."""
-
-MOST_REFERENCES = 1000
-"""Fitting rows of a region that other rows are compared with."""
-
-BLOCK = 2**20
-"""Recombined rows that are sent to the model at once."""
+FEWEST_ROWS = 5  # of a region that can be a reference for each other (error D46)
+MOST_REFERENCES = 1000  # fitting rows of a region that other rows are compared with
+BLOCK = 2**20  # recombined rows that are sent to the model at once
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class AgainstFit:
     """Rows of one region, explained with the region's fitting rows as reference.
 
@@ -55,32 +54,32 @@ class AgainstFit:
 
     Parameters
     ----------
-    rows : NewRows
+    result : FitResult
+    rows : Rows
         All of one region.
     region : int
     """
 
-    rows: NewRows
+    result: FitResult
+    rows: Rows
     region: int
+    _values: dict[Term, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def references(self) -> IntArray:
         """The fitting rows that the rows are compared with."""
-        inside = rows_of_region(self.rows.fitted, self.region)
-        if self.rows.fitted.confidence is None:
-            return inside
-        return inside[:MOST_REFERENCES]
+        inside = rows_of_region(self.result, self.region)
+        return inside if self.result.level is None else inside[:MOST_REFERENCES]
 
     @property
     def signs(self) -> FloatArray:
-        """Vectors of random signs, (n_signs, n_references); none without a confidence level."""
-        confidence = self.rows.fitted.confidence
-        n_references = len(self.references)
-        if confidence is None:
-            return np.zeros((0, n_references))
-        return signs(np.arange(n_references), confidence.seed)
+        """Vectors of random signs, (n_references, n_signs); none without a confidence level."""
+        references = np.arange(len(self.references))
+        if self.result.level is None:
+            return np.zeros((len(references), 0))
+        return random_signs(references, self.result.settings.seed)
 
-    def part(self, name: str, positions: IntArray, effect: ResolvedExplainer) -> Part:
+    def part(self, name: str, positions: IntArray, effect: Effect) -> Part:
         """The values of an effect.
 
         Parameters
@@ -89,147 +88,119 @@ class AgainstFit:
             What the effect is called.
         positions : array of shape (n_rows,)
             Of the rows in the table of all rows.
-        effect : ResolvedExplainer
+        effect : Effect
+            Of coalitions, see `by_coalitions`.
         """
-        averages_over_references = effect.masking.redraws or effect.changes()  # changes: ALE
-        if (
-            not averages_over_references
-        ):  # hidden values are those of a baseline, which the fit chose
-            observed = self.rows.observe([effect])
-            (part,) = observed.parts(self.region, [name], positions, None)
-            return part
-        self._require_evaluations(effect)
-        term_values: dict[Term, FloatArray] = {}
-        effects = self._effects(effect, effect.terms, term_values)  # (rows, sets, 1 + signs)
+        read = {term.visible for terms in effect.terms for term in terms}
+        if not effect.masking.redraws and not any(isinstance(each, Change) for each in read):
+            # Hidden values are those of a baseline, which the fit chose.
+            asked = ask_about(self.result, [effect], self.rows).outputs[0]
+            return regional_part(effect, asked, positions, region=self.region, name=name)
+        self._require_evaluations(read)
+        effects = self._effects(effect.terms)  # (rows, sets, 1 + signs)
         slopes = effects[..., 1:]
-        n_signs = max(1, slopes.shape[-1])
-        sampling_variance = np.square(slopes).sum(axis=-1) / n_signs
-        errors = np.sqrt(sampling_variance)
+        errors = np.sqrt(np.square(slopes).sum(axis=-1) / max(1, slopes.shape[-1]))
         if effect.draws:  # orders of arrival: their error adds to that of the references
-            draws = [self._effects(effect, draw, term_values)[..., 0] for draw in effect.draws]
-            error_of_draws = np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws))
-            errors = np.hypot(error_of_draws, errors)
-        base = self._value(effect, frozenset(), term_values)[:, 0]
+            draws = [self._effects(draw)[..., 0] for draw in effect.draws]
+            errors = np.hypot(np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws)), errors)
         return Part(
             region=self.region,
             name=name,
             rows=positions,
             values=effects[..., 0],
             errors=errors,
-            base=base,
+            base=self._value(Term(effect.masking, effect.behavior, Coalition()))[:, 0],
             sets=effect.layout.labels,
         )
 
-    def _require_evaluations(self, effect: ResolvedExplainer) -> None:
+    def _require_evaluations(self, read: set[Hashable]) -> None:
         """Refuse an effect that sends more rows to the model than allowed (error M13)."""
-        coalitions = set[Coalition]()
-        for terms in effect.terms:
-            coalitions.update(term for term in terms if isinstance(term, frozenset))
-        table = self.rows.route.table
+        table = self.rows.table
+        coalitions = [visible for visible in read if isinstance(visible, frozenset)]
         n_distinct = sum(len(table.distinct(visible)[1]) for visible in coalitions)
-        require_evaluations(self.rows.resources, n_distinct * len(self.references))
+        require_evaluations(self.result.settings.resources, n_distinct * len(self.references))
 
-    def _effects(
-        self, effect: ResolvedExplainer, terms: Sequence[Terms], term_values: dict[Term, FloatArray]
-    ) -> FloatArray:
-        """The effect of each set, (n_rows, n_sets, 1 + n_signs).
+    def _effects(self, terms_of_sets: Sequence[Terms]) -> FloatArray:
+        """The effect of each set, (n_rows, n_sets, 1 + n_signs)."""
+        nothing = np.zeros((len(self.rows), 1 + self.signs.shape[1]))
+        effects = [
+            sum((factor * self._value(term) for term, factor in terms.items()), start=nothing)
+            for terms in terms_of_sets
+        ]
+        return np.stack(effects, axis=1)
 
-        Parameters
-        ----------
-        effect : ResolvedExplainer
-        terms : sequence of mapping of term to coefficient
-            Of each set: its effect is the sum of coefficient times value.
-        term_values : dict of term to array
-            Terms that were computed before; new ones are added.
-        """
-        effects = []
-        for terms_of_set in terms:
-            total: FloatArray | float = 0.0
-            for term, coefficient in terms_of_set.items():
-                total = total + coefficient * self._value(effect, term, term_values)
-            effects.append(total)
-        return np.stack(np.broadcast_arrays(*effects), axis=1)
-
-    def _value(
-        self, effect: ResolvedExplainer, term: Term, term_values: dict[Term, FloatArray]
-    ) -> FloatArray:
-        """The value of one term, computed if it is not in ``term_values`` yet."""
-        if term not in term_values:
-            term_values[term] = self._compute_value(effect, term)
-        return term_values[term]
-
-    def _compute_value(self, effect: ResolvedExplainer, term: Term) -> FloatArray:
+    def _value(self, term: Term) -> FloatArray:
         """The value of one term, (n_rows, 1 + n_signs)."""
-        table = self.rows.route.table
-        everything = frozenset(range(table.n_columns))
-        if isinstance(term, frozenset) and term != everything:
-            return self._masked(effect, term)
-        if term == everything:
-            row_values = self.rows.fitted.predictor.on_rows(table)
-        else:
-            row_values = self._change(effect, term)
-        # Slopes are 0: predictions do not depend on the references; of changes they are not computed.
-        values = np.zeros((len(row_values), 1 + len(self.signs)))
-        values[:, 0] = row_values
-        return values
+        if term not in self._values:
+            self._values[term] = self._computed(term)
+        return self._values[term]
 
-    def _masked(self, effect: ResolvedExplainer, visible: Coalition) -> FloatArray:
+    def _computed(self, term: Term) -> FloatArray:
+        visible = term.visible
+        table = self.rows.table
+        if isinstance(visible, Change):
+            of_rows = self._changes(term, visible)
+        elif visible == Coalition(range(table.n_columns)):
+            of_rows = self.result.model.on_rows(table)
+        elif isinstance(visible, frozenset):
+            return self._masked(term, visible)
+        else:
+            raise TypeError(f"{visible} is no value of a row")
+        # Slopes are 0: predictions do not depend on the references; of changes they are not computed.
+        return np.column_stack([of_rows, np.zeros((len(of_rows), self.signs.shape[1]))])
+
+    def _masked(self, term: Term, visible: Coalition) -> FloatArray:
         """``F_T``: the mean over the references with the columns T replaced by those of each row.
 
         With p(m) the share of reference m and f(m) the prediction of the hybrid row ::
 
             F_T = sum of p(m) f(m),   slope along signs s = sum of s(m) p(m) (f(m) - F_T)
-
-        Returns
-        -------
-        array of shape (n_rows, 1 + n_signs)
         """
-        codes, carriers = self.rows.route.table.distinct(visible)
-        shares = self._shares_of_references(effect.masking, visible, carriers)
-        means = np.empty((len(carriers), 1 + len(self.signs)))
+        codes, carriers = self.rows.table.distinct(visible)
+        shares = self._shares_of_references(term, visible, carriers)
+        means = np.empty((len(carriers), 1 + self.signs.shape[1]))
         step = max(1, BLOCK // len(self.references))
         for start in range(0, len(carriers), step):
             block = slice(start, start + step)
             hybrids = self._hybrids(visible, carriers[block])
-            # Refuses predictions too large to be squared (N06).
-            EvaluationRange().note_values(hybrids)
+            require_at_most("predictions reach", float(np.max(np.abs(hybrids))))  # N06
             mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
-            slopes = ((hybrids - mean) * shares[block]) @ self.signs.T
+            slopes = ((hybrids - mean) * shares[block]) @ self.signs
             means[block] = np.hstack([mean, slopes])
         return means[codes]
 
     def _shares_of_references(
-        self, masking: Masking, visible: Coalition, carriers: IntArray
+        self, term: Term, visible: Coalition, carriers: IntArray
     ) -> FloatArray:
         """How much each reference counts for each row, (n_carriers, n_references).
 
-        Under conditional masking those of the same bin count (all, where there is none), or a copula weighs them.
+        Under conditional masking those of the same bin count (all, where there is none), or a copula
+        weighs them.
 
         Parameters
         ----------
-        masking : Masking
-        visible : frozenset of int
+        term : Term
+        visible : coalition
         carriers : array of int
             One row for each distinct value of the visible columns.
         """
-        fitted = self.rows.fitted
-        table = self.rows.route.table
+        fitted = self.result.table
+        table = self.rows.table
         references = self.references
-        reading = (masking, visible)
-        shares = np.tile(fitted.weights[references], (len(carriers), 1))
-        if visible and reading in fitted.reference.bins:
-            bins, fitted_bins = common_bins(fitted.reference.bins[reading], table, fitted.table)
+        shares = np.tile(self.result.weights[references], (len(carriers), 1))
+        learned = self.result.plan.learned.get((term.masking, visible))
+        if isinstance(learned, Bins):
+            bins, fitted_bins = common_bins(learned, table, fitted)
             is_same_bin = bins[carriers][:, None] == fitted_bins[references]
             is_bin_without_references = ~is_same_bin.any(axis=1, keepdims=True)
             shares = np.where(is_same_bin | is_bin_without_references, shares, 0.0)
-        densities = fitted.reference.densities_of([reading], table).get(reading)
-        if densities is not None:
-            fitted_densities = fitted.reference.densities_of([reading], fitted.table)[reading]
-            shares = shares * weights_of_rows(
-                visible == {densities.column},
-                densities.restrict(carriers),
-                fitted_densities.restrict(references),
-            )
+        elif isinstance(learned, WeighedRows):
+            of_rows = learned.fact(table.take(carriers), None)
+            of_references = learned.fact(fitted.take(references), None)
+            if visible == {learned.column}:
+                shares = shares * of_references.ratios[:, of_rows.intervals].T
+            else:
+                shares = shares * of_rows.ratios[:, of_references.intervals]
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def _hybrids(self, visible: Coalition, carriers: IntArray) -> FloatArray:
@@ -237,140 +208,142 @@ class AgainstFit:
 
         A hybrid row has the visible values of a carrier and the hidden ones of a reference.
         """
-        fitted = self.rows.fitted
-        table = self.rows.route.table
         references = self.references
-        hybrids = fitted.predictor.recombined(
-            fitted.table,
+        hybrids = self.result.model.recombined(
+            self.result.table,
             np.tile(references, len(carriers)),
-            table,
+            self.rows.table,
             np.repeat(carriers, len(references)),
             sorted(visible),
         )
         return hybrids.reshape(len(carriers), -1)
 
-    def _change(self, effect: ResolvedExplainer, term: Term) -> FloatArray:
+    def _changes(self, term: Term, change: Change) -> FloatArray:
         """The change of the prediction across the interval of each row (ALE), (n_rows,).
 
-        That of the row itself or, for an averaged term, the mean of those of the references in the interval.
+        That of the row itself or, for a mean, that of the references in the interval.
         """
-        if not isinstance(term, AleDifference):
-            raise TypeError(f"{term} is no value of a row")
-        fitted = self.rows.fitted
-        references = self.references
-        reference_rows = self.rows.with_table(fitted.table.take(references))
-        of_references = reference_rows.observe([effect]).evaluations.ale[term.column]
-        of_rows = self.rows.observe([effect]).evaluations.ale[term.column]
+        references = self.result.rows.take(self.references)
+        key = (term.masking, Coalition([change.column]))
+        intervals = self.result.plan.learned.get(key)
+        if intervals is None:  # nothing moves along nominal and constant columns
+            return np.zeros(len(self.rows))
+        paths = []
+        for rows in (references, self.rows):
+            asked = intervals.asks(rows.table)
+            assert asked is not None
+            predictions = self.result.model.recombined(
+                asked.base, asked.base_rows, asked.donor, asked.donor_rows, sorted(asked.columns)
+            )
+            paths.append(intervals.fact(rows.table, predictions))
+        of_references, of_rows = paths
         # One table: the references, then the rows, which have no weight in the means over intervals.
-        predictions = replace(
+        path = replace(
             of_references,
             starts=np.append(of_references.starts, of_rows.starts + len(of_references.values)),
             places=np.append(of_references.places, of_rows.places),
             values=np.append(of_references.values, of_rows.values),
         )
-        weights = np.append(fitted.weights[references], np.zeros(len(of_rows.places)))[:, None]
-        # `combined_changes` is made for both sides of splits: here is one, with all on its left side.
-        is_left = np.ones(weights.shape, dtype=np.bool_)
-        changes = predictions.combined_changes(
-            is_left,
-            weights,
-            row_factor=0.0 if term.averaged else 1.0,
-            mean_factor=1.0 if term.averaged else 0.0,
-        )  # (n_references + n_rows, 1)
-        return changes[len(references) :, 0]
+        weights = np.append(references.weights, np.zeros(len(self.rows)))
+        changes = Changes(path, of_row=float(not change.is_mean), of_mean=float(change.is_mean))
+        return changes.values(RegionWeights.whole(weights))[len(references) :, 0]
 
 
-def rows_of_region(fitted: FitResult, region: int) -> IntArray:
+def rows_of_region(result: FitResult, region: int) -> IntArray:
     """Positions of the fitting rows of a region."""
-    return np.flatnonzero(fitted.regions == region)
+    return np.flatnonzero(result.regions == region)
 
 
-def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanation:
+def explain_against_fit(result: FitResult, rows: Rows) -> Explanation:
     """Both sides of every question, with the fitting rows of a row's region as its reference.
 
     Sensitivity and risk have no value for a single row. Where a question is about one of them, all questions
-    are explained with the new rows as their own reference, as by ``reference="rows"`` (C17).
+    are explained with the rows as their own reference, as by ``reference="rows"`` (C17).
 
     Parameters
     ----------
-    new : NewRows
-    regions : array of shape (n_rows,)
-        Region of each row.
-    seed : int
-        Of effects that are sampled.
+    result : FitResult
+    rows : Rows
     """
-    fitted = new.fitted
-    table = new.route.table
-    if not all(comparison.first.behavior.is_linear for comparison in fitted.comparisons):
-        return explain_rows(new, regions)
-    if isinstance(fitted.table.container, Outline):
+    table = rows.table
+    if not all(question.behavior.is_linear for question in result.questions):
+        return explain_rows(result, rows)
+    if isinstance(result.table.container, Outline):
         # A file without rows may lack the model, too. Then the error about the model comes first.
-        fitted.predictor.on_rows(table.take(np.arange(1)))
-    require_rows(fitted.table, 'explain(reference="fitting")')
-    effects = []  # with the names of the explanations
-    for comparison in fitted.comparisons:
-        question = comparison.question
-        first_name, second_name = question.side_names
-        first = without_paths(question.first, comparison.first, table, new.resources, seed)
-        second = without_paths(question.second, comparison.second, table, new.resources, seed)
-        effects += [(first_name, first), (second_name, second)]
+        result.model.on_rows(table.take(np.arange(1)))
+    require_rows(result.table, 'explain(reference="fitting")')
+    effects = []
+    for resolved in result.questions:
+        question = resolved.question
+        sides = [(question.first, resolved.first), (question.second, resolved.second)]
+        for name, (side, effect) in zip(question.side_names, sides, strict=True):
+            effects.append((name, by_coalitions(result, side, effect, table)))
     parts = []
-    for region, rows in rows_by_region(regions):
-        inside = AgainstFit(new.with_table(table.take(rows)), region)
-        parts += [inside.part(name, rows, effect) for name, effect in effects]
-    return Explanation(fitted.layout.labels, tuple(parts), table)
+    for region, places in rows_by_region(result.partition.apply(table)):
+        inside = AgainstFit(result, rows.take(places), region)
+        parts += [inside.part(name, places, effect) for name, effect in effects]
+    return Explanation(result.layout.labels, tuple(parts), table)
 
 
-def explain_among_themselves(new: NewRows, regions: IntArray) -> Explanation:
-    """Both sides of every question with the rows as their own reference; refused for a handful of rows (D46).
-
-    Parameters
-    ----------
-    new : NewRows
-    regions : array of shape (n_rows,)
-        Region of each row.
-    """
-    for region, rows in rows_by_region(regions):
-        if len(rows) < FEWEST_ROWS:
-            n_rows = count(len(rows), "row")
+def explain_among_themselves(result: FitResult, rows: Rows) -> Explanation:
+    """Both sides of every question with the rows as their own reference; refused for a handful of rows (D46)."""
+    for region, places in rows_by_region(result.partition.apply(rows.table)):
+        if len(places) < FEWEST_ROWS:
+            n_rows = count(len(places), "row")
             raise InputError(
                 f"region {region} has {n_rows} of X: a row that is its own reference has no effects.",
                 code="D46",
                 argument="X",
-                rows=new.route.table.row_labels(rows),
+                rows=rows.table.row_labels(places),
                 hint=f"Pass {FEWEST_ROWS} rows or more of each region, "
                 'or use reference="fitting" with a local question.',
             )
-    return explain_rows(new, regions)
+    return explain_rows(result, rows)
 
 
-def without_paths(
-    side: Explainer, effect: ResolvedExplainer, table: Table, resources: Resources, seed: int
-) -> ResolvedExplainer:
-    """The effect in terms of coalitions, where the fit read it from the paths of trees.
+def by_coalitions(result: FitResult, side: Explainer, effect: Effect, table: Table) -> Effect:
+    """The effect in terms of coalitions, where the fit read it from sums over them or from the paths of trees.
 
     Parameters
     ----------
+    result : FitResult
     side : Explainer
-    effect : ResolvedExplainer
+    effect : Effect
         The same as the fit resolved it.
     table : Table
         Rows that are explained.
-    resources, seed : Resources, int
-        Whether it is exact or sampled, and how.
     """
-    if not effect.by_paths or not isinstance(side.interaction, Partial):
+    if any(not summed.terms for summed in effect.attributions.values()):  # paths of trees
+        assert isinstance(side.interaction, Partial)
+        is_sampled = len(effect.layout.players) > MAX_EXACT_PLAYERS
+        effect = resolve(
+            effect.masking,
+            effect.behavior,
+            side.interaction,
+            side.influence,
+            table,
+            max_evaluations=result.settings.resources.max_evaluations,
+            seed=result.settings.seed,
+            pairs=MAX_PAIRS if is_sampled else 0,
+        )
+    if not effect.attributions:
         return effect
-    n_sampled_pairs = 0  # exact
-    if len(effect.layout.players) > MAX_EXACT_PLAYERS:
-        n_sampled_pairs = MAX_PAIRS
-    return resolve(
-        effect.masking,
-        effect.behavior,
-        side.interaction,
-        side.influence,
-        table,
-        max_evaluations=resources.max_evaluations,
-        random_state=seed,
-        order_pairs=n_sampled_pairs,
+
+    def values(weighted: dict[Coalition, float]) -> Terms:
+        return {Term(effect.masking, effect.behavior, read): c for read, c in weighted.items()}
+
+    summed = [
+        effect.attributions[term.visible]
+        for terms in effect.terms
+        for term in terms
+        if isinstance(term.visible, Attributed)
+    ]
+    return replace(
+        effect,
+        terms=tuple(values(dict(of_set.terms)) for of_set in summed),
+        draws=tuple(
+            tuple(values(dict(of_set.draws[number])) for of_set in summed)
+            for number in range(len(summed[0].draws))
+        ),
+        attributions={},
     )

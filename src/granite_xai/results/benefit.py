@@ -57,7 +57,7 @@ def _described_sentence(facts: FitFacts, described: Described) -> str:
     influence = _influence(facts)
     overall = share(max(described.overall, 0.0))
     describes = _curves_describe(influence)
-    if facts.fitted.confidence is None:
+    if facts.fitted.level is None:
         describes = "The paper's surrogate describes"
     opening = f"{describes} {overall} of the model"
     basis = _basis(described)
@@ -122,7 +122,7 @@ def _basis_of_difference(facts: FitFacts, figures: NodeFigures) -> str:
     estimate = facts.fitted.estimate
     rows = f"{figures.n_rows:,} {figures.rows} rows"
     if (
-        estimate is None or len(facts.fitted.comparisons) > 1
+        estimate is None or len(facts.fitted.questions) > 1
     ):  # of several questions it is a mean of shares
         return f" ({rows})"
     overall = figures.root.heterogeneity

@@ -8,29 +8,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.algebra.behavior import Local
-from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.conditional import level_codes
+from granite_xai.algebra.effects import Effect, Term
 from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.algebra.interaction import Pure
 from granite_xai.algebra.masking import Marginal
-from granite_xai.algebra.masking.levels import level_codes, sortable
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import MISSING
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute import Resources
-from granite_xai.curves.curves import Curve, RegionSurrogate, Surrogate
+from granite_xai.curves.curves import Curve, RegionSurrogate, Surrogate, sortable_levels
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.new_rows import NewRows
 from granite_xai.regions import Condition, Partition, Rule, rule_words, satisfied
-from granite_xai.results.against_fit import AgainstFit, rows_of_region, without_paths
+from granite_xai.results.against_fit import AgainstFit, by_coalitions, rows_of_region
 from granite_xai.results.level_text import level_text
 from granite_xai.results.output_words import output_words
 from granite_xai.results.row import RowExplanation, RuleChange
 from granite_xai.tables import Column, Outline, Table
-from granite_xai.trees.ensembles import Route
+from granite_xai.tables.rows import Rows
 
-ROUNDING = 1e-12
-"""Share of the largest contribution that is rounding."""
+ROUNDING = 1e-12  # share of the largest contribution that is rounding
 
 
 class Contributions(NamedTuple):
@@ -60,15 +57,13 @@ class NamedEffect(NamedTuple):
     """An explanation with its name."""
 
     name: str
-    effect: ResolvedExplainer
+    effect: Effect
 
 
 def explain_one(
     fitted: FitResult,
     table: Table,
     regions: IntArray,
-    resources: Resources,
-    seed: int,
     target: str = "",
     label: Any = None,
 ) -> RowExplanation:
@@ -81,8 +76,6 @@ def explain_one(
         Of one row.
     regions : array of shape (1,)
         Its region.
-    resources : Resources
-    seed : int
     target : str
         Name of the target, where it is known.
     label : object
@@ -96,22 +89,22 @@ def explain_one(
             hint="Pass X.iloc[[i]], X[[i]] or a mapping; explain(X) has the effects of many rows in one table.",
         )
     region = fitted.partition[int(regions[0])]
-    of_all_regions = fitted.additive.value.surrogate
+    of_all_regions = fitted.curves.value.surrogate
     surrogate = of_all_regions.regions[region.index]
-    name, effect = _additive_effect(fitted, table, resources, seed)
+    name, effect = _additive_effect(fitted, table)
     curve_of_player = {frozenset({curve.column.position}): curve for curve in surrogate.curves}
     curves = tuple(curve_of_player.get(player) for player in _players(effect))
-    row = _row_in_region(fitted, table, region.index, effect, curves, resources)
+    row = _row_in_region(fitted, table, region.index, effect, curves)
     contributions = row.contributions.values
     if _has_rows(fitted) and _is_described(effect):
         contributions = contributions - _centres(of_all_regions, surrogate, _players(effect))
-    output = output_words(fitted.predictor, target)
+    output = output_words(fitted.model, target)
     return RowExplanation(
         row=label,
         region=region.index,
         rule=str(region.rule),
         n_samples=region.n_samples,
-        prediction=float(fitted.predictor.on_rows(table)[0]),
+        prediction=float(fitted.model.on_rows(table)[0]),
         mean=surrogate.mean,  # that of the tree; the references are a sample of the same rows
         explanation=name,
         sets=tuple(":".join(names) for names in effect.layout.labels),
@@ -137,7 +130,7 @@ def _title_of_region(partition: Partition, region: int) -> str:
     return partition.titles[region]
 
 
-def _players(effect: ResolvedExplainer) -> list[Coalition]:
+def _players(effect: Effect) -> list[Coalition]:
     """The columns of each set."""
     return [union(members) for members in effect.layout.sets]
 
@@ -146,18 +139,17 @@ def _row_in_region(
     fitted: FitResult,
     table: Table,
     region: int,
-    effect: ResolvedExplainer,
+    effect: Effect,
     curves: tuple[Curve | None, ...],
-    resources: Resources,
 ) -> RowInRegion:
     """A row among the fitting rows of its region; as its curves know it where these rows are not there.
 
     Parameters
     ----------
-    fitted, table, resources
+    fitted, table
         As in `explain_one`.
     region : int
-    effect : ResolvedExplainer
+    effect : Effect
         Whose values are added to the region's mean.
     curves : tuple of Curve or None
         Of each set in the region.
@@ -169,11 +161,12 @@ def _row_in_region(
             contributions=_contributions_of_curves(curves, table),
             standings=[_standing(table, player, None) for player in players],
         )
-    rows = NewRows(fitted, Route(fitted.predictor, table), None, resources)
     inside = fitted.table.take(rows_of_region(fitted, region))
+    rows = Rows.of(table, in_fixed_order=False)
+    part = AgainstFit(fitted, rows, region).part("", np.zeros(1, dtype=np.intp), effect)
     return RowInRegion(
         references=inside,
-        contributions=_contributions_against_rows(rows, region, effect),
+        contributions=Contributions(part.values[0], part.errors[0]),
         standings=[_standing(table, player, inside) for player in players],
     )
 
@@ -183,28 +176,25 @@ def _has_rows(fitted: FitResult) -> bool:
     return not isinstance(fitted.table.container, Outline)
 
 
-def _additive_effect(
-    fitted: FitResult, table: Table, resources: Resources, seed: int
-) -> NamedEffect:
+def _additive_effect(fitted: FitResult, table: Table) -> NamedEffect:
     """The explanation whose values are added to the region's mean.
 
     The second one of the question, where the fitting rows are there and ``mean + sum of its values`` says something
     about the prediction of a row: it is local, starts from the mean of the region (hidden values are drawn from
     there), and has one value for every player, which is its own effect or its Shapley value. Otherwise PDP.
     """
-    comparison = fitted.comparisons[0]
-    side = comparison.question.second
-    effect = comparison.second
+    question = fitted.questions[0]
+    side = question.question.second
+    effect = question.second
     single_players = tuple((player,) for player in effect.layout.explained)
     starts_from_mean = effect.behavior.is_linear and effect.masking.redraws
     adds_up = starts_from_mean and side.interaction.key in ("pure", "partial")
     if _has_rows(fitted) and adds_up and effect.layout.sets == single_players:
-        by_coalitions = without_paths(side, effect, table, resources, seed)
-        return NamedEffect(side.name or "second", by_coalitions)
+        return NamedEffect(side.name or "second", by_coalitions(fitted, side, effect, table))
     return NamedEffect("pdp", _pdp(effect.layout, table))
 
 
-def _pdp(layout: PlayersAndSets, table: Table) -> ResolvedExplainer:
+def _pdp(layout: PlayersAndSets, table: Table) -> Effect:
     """PDP of every explained player, labelled as in a layout where that has the player as a set."""
     label_of_set = dict(zip(layout.sets, layout.labels, strict=True))
     sets = []
@@ -214,23 +204,18 @@ def _pdp(layout: PlayersAndSets, table: Table) -> ResolvedExplainer:
         sets.append((player,))
         labels.append(label_of_set.get((player,)) or (names,))
     pdp_layout = PlayersAndSets(layout.players, tuple(sets), tuple(labels), layout.passing)
-    terms = tuple(Pure().terms(layout.players, members) for members in sets)
-    return ResolvedExplainer(Marginal(), Local(), pdp_layout, terms)
+    terms = []
+    for members in sets:
+        pure = Pure().terms(layout.players, members)
+        terms.append({Term(Marginal(), Local(), read): factor for read, factor in pure.items()})
+    return Effect(Marginal(), Local(), pdp_layout, tuple(terms))
 
 
-def _contributions_against_rows(
-    rows: NewRows, region: int, effect: ResolvedExplainer
-) -> Contributions:
-    """The values of an effect, computed against the fitting rows of the region."""
-    first_row = np.zeros(1, dtype=np.intp)
-    part = AgainstFit(rows, region).part("", first_row, effect)
-    return Contributions(values=part.values[0], errors=part.errors[0])
-
-
-def _is_described(effect: ResolvedExplainer) -> bool:
+def _is_described(effect: Effect) -> bool:
     """Whether the values are those that the description of the fit adds up: average effects, not Shapley values."""
     first_set = effect.layout.sets[0]
-    is_pure = effect.terms[0] == Pure().terms(effect.layout.players, first_set)
+    coefficients = {term.visible: factor for term, factor in effect.terms[0].items()}
+    is_pure = coefficients == Pure().terms(effect.layout.players, first_set)
     return is_pure and isinstance(effect.masking, Marginal)
 
 
@@ -286,7 +271,7 @@ def _ranks(column: Column, among: Column) -> FloatArray:
     """The place of each row's value among the values of a column: mid-ranks from 0 to 1; NaN without an order."""
     if not among.is_ordered or len(among.levels) == 0:
         return np.full(len(column.values), np.nan)
-    levels_among, levels = sortable(column, among)
+    levels_among, levels = sortable_levels(column, among)
     present = among.codes[among.codes >= 0]
     counts = np.bincount(present, minlength=len(levels_among))
     n_below = np.append(0.0, np.cumsum(counts))

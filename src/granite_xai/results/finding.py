@@ -108,7 +108,7 @@ def finding_of(
     stability = ""
     if fitted.stability is not None:
         stability = fitted.stability.sentences()[0]
-    output = output_words(fitted.predictor, target or diagnostics.get("target") or "", unit)
+    output = output_words(fitted.model, target or diagnostics.get("target") or "", unit)
     words_of_rules = vocabulary(fitted.partition.rules, fitted.table)
     described = described_of(fitted)
     tree_dependence = NO_DEPENDENCE
@@ -139,20 +139,20 @@ def finding_of(
 
 def _sentences_by_question(fitted: FitResult, unit: OutputUnit) -> tuple[str, ...]:
     """How far rows stray, or explanations differ, over all rows and inside the regions: for each question or output."""
-    if len(fitted.partition) == 1 or len(fitted.comparisons) == 1 or not fitted.nodes:
+    if len(fitted.partition) == 1 or len(fitted.questions) == 1 or not fitted.nodes:
         return ()
     titles = [figures.question for figures in fitted.nodes]
     units = [unit] * len(titles)
     if len(fitted.outputs) == len(fitted.nodes):  # one question about several outputs
         titles = [str(name) for name in fitted.outputs]
-        units = [output_words(output.predictor).unit for output in fitted.outputs.values()]
+        units = [output_words(output.model).unit for output in fitted.outputs.values()]
     sentences = []
-    for title, figures, comparison, of_output in zip(
-        titles, fitted.nodes, fitted.comparisons, units, strict=True
+    for title, figures, question, of_output in zip(
+        titles, fitted.nodes, fitted.questions, units, strict=True
     ):
         overall = figures.root.heterogeneity
         inside = figures.size(figures.by_set_inside_regions())
-        if not is_about_effects(comparison.question):
+        if not is_about_effects(question.question):
             measured = f"difference {amount(overall)} over all rows, {amount(inside)}"
         elif figures.is_rooted:
             measured = (

@@ -53,7 +53,7 @@ class FitFacts:
             return "nothing"
         estimate = self.fitted.estimate
         is_estimate_noise = estimate is not None and math.isnan(estimate.remaining)
-        if self.fitted.by_chance or is_estimate_noise:
+        if self.fitted.is_chance or is_estimate_noise:
             return "noise"
         return "no rule"
 
@@ -66,7 +66,7 @@ class FitFacts:
     @property
     def question(self) -> Disagreement:
         """The first question, which the sentences are about."""
-        return self.fitted.comparisons[0].question
+        return self.fitted.questions[0].question
 
     @property
     def is_effect(self) -> bool:

@@ -21,14 +21,12 @@ class CurvePair(NamedTuple):
 
 
 def overall_curves(fitted: FitResult) -> dict[str, FeatureCurve]:
-    """Curves of all rows, by feature; none where a file of an older version does not hold them."""
-    everywhere = fitted.additive.value.everywhere
-    if everywhere is None:
-        return {}
-    curves = {}
-    for curve in everywhere.curves:
-        curves[curve.column.name] = _feature_curve(everywhere, curve, curve.level_shares)
-    return curves
+    """Curves of all rows, by feature."""
+    everywhere = fitted.curves.value.everywhere
+    return {
+        curve.column.name: _feature_curve(everywhere, curve, curve.level_shares)
+        for curve in everywhere.curves
+    }
 
 
 def region_curves(fitted: FitResult, region: int) -> dict[str, CurvePair]:
@@ -45,10 +43,8 @@ def region_curves(fitted: FitResult, region: int) -> dict[str, CurvePair]:
     dict of feature to CurvePair
         Without features that have no curve of their own, and without those with no value there.
     """
-    everywhere = fitted.additive.value.everywhere
-    if everywhere is None:
-        return {}
-    surrogate = fitted.additive.value.surrogate.regions[region]
+    everywhere = fitted.curves.value.everywhere
+    surrogate = fitted.curves.value.surrogate.regions[region]
     overall = {curve.column.name: curve for curve in everywhere.curves}
     pairs = {}
     for curve in surrogate.curves:

@@ -37,10 +37,10 @@ def chosen_question(g: Any, question: str | None) -> ResolvedQuestion:
     question : str, optional
         Its label; None: the first.
     """
-    comparisons = fitted_view(g).result.comparisons
+    questions = fitted_view(g).result.questions
     if question is None:
-        return comparisons[0]
-    by_label = {resolved.question.label: resolved for resolved in comparisons}
+        return questions[0]
+    by_label = {resolved.label: resolved for resolved in questions}
     return choose("question", question, by_label)
 
 
