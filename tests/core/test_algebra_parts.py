@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +21,7 @@ from granite_xai.core.algebra.masked_model import MaskedModel
 from granite_xai.core.algebra.masking import Baseline, Conditional, Marginal
 from granite_xai.core.algebra.objective import Objective, Shares
 from granite_xai.core.algebra.region_weights import RegionWeights
+from granite_xai.core.evaluations.evaluations import Attribution
 from granite_xai.tables import Rows, read_table
 
 N, K = 30, 6
@@ -373,3 +375,55 @@ def test_the_floor_is_that_of_the_method():
     assert named("ice-pdp", 3, order=2).floor(known, delta) == pytest.approx(3 * (8 * delta) ** 2)
     of_value = 2 * np.std(known.f) * delta + delta**2
     assert named("sobol", 3).floor(known, delta) == pytest.approx(3 * (4 * of_value) ** 2)
+
+
+def test_the_floor_of_a_risk_is_the_largest_change_of_a_mean_loss():
+    """By hand: squared errors of the model, and of its mean, where every prediction moves by delta."""
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, size=N)
+    known = evaluations_of(waves, drawn(N), y=LEFT[:, 0], weights=weights)
+    delta = 1e-3
+    changes = []
+    for masked in (known.f + known.offset, np.full(N, known.offset)):
+        residuals = masked - known.y
+        largest = np.maximum(
+            np.abs((residuals + delta) ** 2 - residuals**2),
+            np.abs((residuals - delta) ** 2 - residuals**2),
+        )
+        changes.append(np.average(largest, weights=weights))
+    found = named("pfi-risk", 3).floor(known, delta)
+    assert found == pytest.approx(3 * (4 * max(changes)) ** 2)
+
+
+def test_sampled_effects_raise_the_floor_by_their_standard_errors():
+    """Of local effects: the mean over rows of the squared double standard error, for each set."""
+    cells = read_table(drawn(20, d=3), missing="error")
+    known = evaluations_of(waves, drawn(20), y=None)
+    shap = question("shap-pdp").resolve(cells, pairs=8)
+    errors = np.random.default_rng(0).uniform(size=(20, 3))
+    facts = {}
+    for place, key in enumerate(shap.first.attributions):
+        facts[key] = Attribution(np.zeros((20, 20)), errors[:, place])
+    known = replace(known, facts=facts)
+    assert shap.is_sampled
+    assert shap.floor(known, 0.0) == pytest.approx(np.square(2 * errors).mean(axis=0).sum())
+    np.testing.assert_allclose(shap.first.errors_of_draws(known), errors)
+    assert not question("ice-pdp").resolve(cells).is_sampled
+
+
+def test_standard_errors_of_drawn_risks_are_those_of_their_draws():
+    """Each pair of orders gives an effect: their spread over the root of their number is the error."""
+    cells = drawn(20, d=3)
+    table_of_cells = read_table(cells, missing="error")
+    effect = Explainer("marginal", "risk", "partial").resolve(table_of_cells, pairs=8)
+    known = evaluations_of(waves, cells, y=LEFT[:20, 0])
+    whole = RegionWeights.whole(known.weights)
+    by_draw = [
+        [
+            sum(factor * term.value(known, whole)[0, 0] for term, factor in terms.items())
+            for terms in draw
+        ]
+        for draw in effect.draws
+    ]
+    expected = np.std(by_draw, axis=0, ddof=1) / np.sqrt(8)
+    np.testing.assert_allclose(effect.errors_of_draws(known)[0], expected)
+    assert expected.max() > 0
