@@ -133,6 +133,7 @@ class TodaysQuestion:
         ale = TodaysAle(changes)
         self.is_ale = bool(changes)
         self.is_sampled = any(side.draws for side in self.sides)
+        self.is_local = True
         reads: dict[Coalition, set[Coalition]] = {}
         coalitions: set[Coalition] = set()
         attributions = {}
