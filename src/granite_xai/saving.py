@@ -409,12 +409,8 @@ def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed
         for question in result.comparisons:
             label = f"{question.question.label} of {name}"
             comparisons.append(question.about_output(number, label))
-    return replace(
-        result,
-        predictor=joint_predictor({name: each.predictor for name, each in outputs.items()}),
-        comparisons=tuple(comparisons),
-        outputs=outputs,
-    )
+    result.predictor.outputs = {name: each.predictor for name, each in outputs.items()}
+    return replace(result, comparisons=tuple(comparisons), outputs=outputs)
 
 
 def _read_result(
@@ -572,8 +568,11 @@ def _rehearse(granite: Granite, result: FitResult, plain: _Plain) -> None:
         if each.estimate is not None:
             each.estimate.frame()
             str(each.estimate)
-        for figures in each.nodes:
-            figures.frame()
+        for figures in (*each.nodes, each.path, each.stability):
+            if figures is not None:
+                figures.frame()
+    for name in result.outputs:
+        granite.of_output(name)
 
 
 # The model and the rows of a fit

@@ -20,7 +20,7 @@ from granite_xai.evaluations.pilot import learn_cells
 from granite_xai.evaluations.probe import probe
 from granite_xai.evaluations.reading import Reading
 from granite_xai.evaluations.request import request, require_few_values
-from granite_xai.evaluations.values import stand_ins
+from granite_xai.evaluations.values import every_level, stand_ins
 from granite_xai.models import as_predictor, for_table
 from granite_xai.tables import Rows, read_table
 
@@ -264,6 +264,25 @@ def test_a_few_values_stand_for_a_column_in_every_term_of_its_own_gap():
     assert matrix is evaluations.matrices[Coalition([0])]
     assert not is_shown
     np.testing.assert_array_equal(view.f, matrix.own())
+
+
+def test_combinations_that_no_row_has_are_asked_as_well():
+    """Labels and missing values too; every part of the set is read from them, and the other columns."""
+    rows = rows_of(mixed_rows(30))
+    heat_and_town = Coalition([0, 2])
+    cells = {position: every_level(rows.table.columns[position]) for position in heat_and_town}
+    needs = Needs(coalitions=frozenset(EVERY_COALITION), compared=frozenset({heat_and_town}))
+    (evaluations,) = asked_about(slopes, rows, needs, combined={heat_and_town: cells}).outputs
+    matrix = evaluations.matrices[heat_and_town]
+    assert matrix.values.shape[1] == np.prod(matrix.sizes) > len(np.unique(matrix.codes))
+    view = evaluations.in_gap_of(heat_and_town)
+    np.testing.assert_allclose(view.f + view.offset, slopes(rows.table.native))
+    places = np.arange(4, 25, 2)
+    part = evaluations.take(places).in_gap_of(heat_and_town)
+    for visible in map(Coalition, ([0], [2], [0, 2], [1], [0, 1], [1, 2])):
+        expected = by_hand(slopes, rows, visible)
+        np.testing.assert_allclose(pairs_of(view, visible), expected)
+        np.testing.assert_allclose(pairs_of(part, visible), expected[np.ix_(places, places)])
 
 
 def test_other_rows_are_read_at_their_own_values_nearest_to_those_of_the_fit():

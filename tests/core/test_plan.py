@@ -14,13 +14,14 @@ import granite_xai as gx
 from default_cases import CASES, Case
 from default_figures import beside, explained, read_records, same, target
 from default_tables import rows
-from granite_xai.base.errors import Diagnostics
-from granite_xai.compute import Resources
 from granite_xai.algebra import disagreement as questions
 from granite_xai.algebra.influence import Individual, Interactions, Joint
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.errors import Diagnostics
+from granite_xai.compute import Resources
 from granite_xai.evaluations.evaluations import Coalition
 from granite_xai.evaluations.reading import Reading
+from granite_xai.evaluations.values import every_level
 from granite_xai.fitting.plan import (
     Draft,
     Options,
@@ -453,3 +454,99 @@ def test_the_rows_that_are_used_are_told_as_the_user_knows_them():
     assert about(X).chooser().facts(about(X).chooser().choose())["reason"] == "all rows"
     few = about(X, resources=Resources(max_evaluations=20_000))
     assert few.chooser().facts(few.chooser().choose())["reason"] == "max_evaluations"
+
+
+# Interactions at a few values ----------------------------------------------------------------------
+
+
+def pairs_and_one_of_three(X):
+    """Pairs that depend on nothing else, and x0 with x1 only where x2 is large."""
+    return X[:, 3] * X[:, 4] + X[:, 5] ** 2 + np.where(X[:, 2] > 0.3, X[:, 0] * X[:, 1], 0.0)
+
+
+def test_pairs_search_on_a_thousand_rows_within_the_budget():
+    X = numbers(12_000, d=10)
+    found = about(X, function=pairs_and_one_of_three, influence=Interactions())
+    choice = found.chooser().choose()
+    assert len(choice.search) >= 1000
+    assert len(choice.held_out) == len(choice.search) // 2
+    plan = found.plan(found.rows.take(choice.search))
+    finer = {
+        columns for columns, cells in plan.combined.items() if len(cells[min(columns)].standing) > 2
+    }
+    assert finer == {Coalition({0, 1}), Coalition({0, 2}), Coalition({1, 2})}
+    plan.ask(found.rows.take(choice.search))
+    plan.ask(found.rows.take(choice.held_out))
+    assert found.model.usage.rows <= 1_000_000
+
+
+def test_what_depends_on_two_columns_at_most_leaves_nothing_of_pairs():
+    """At a few values as well: each gap is the exact one of the columns moved to them."""
+    X = numbers(1500, d=6)
+    found = about(
+        X,
+        function=lambda X: X[:, 0] * X[:, 1] + np.sin(X[:, 2] * X[:, 3]),
+        influence=Interactions(),
+    )
+    search = found.rows.take(np.arange(1000))
+    plan = found.plan(search)
+    assert plan.combined
+    (question,) = found.resolve(search)
+    for rows_asked in (search, found.rows.take(np.arange(1000, 1500))):
+        sample = plan.ask(rows_asked)
+        (evaluations,) = sample.outputs
+        members = np.random.default_rng(0).uniform(size=(len(evaluations), 3)) < 0.5
+        disagreement = question.regional(evaluations, RegionWeights(1.0 * members))
+        assert np.all(disagreement <= question.floor(evaluations, sample.errors[0]))
+
+
+@pytest.mark.parametrize("places", [np.arange(90), np.arange(20, 60)])
+def test_at_all_values_of_each_column_pairs_are_exact(places):
+    X = np.random.default_rng(3).integers(0, 4, size=(90, 4)) / 2
+    found = about(
+        X,
+        function=lambda X: np.sin(X[:, 0] * X[:, 1] * X[:, 2]) + X[:, 3] * X[:, 0],
+        influence=Interactions(),
+    )
+    (question,) = found.resolve(found.rows)
+    exact = found.plan(found.rows)
+    assert not exact.combined
+    every = {
+        columns: {position: every_level(found.rows.table.columns[position]) for position in columns}
+        for columns in question.sets
+    }
+    combined = replace(exact, combined=every, values=None)
+    results = []
+    for plan in (exact, combined):
+        evaluations = plan.ask(found.rows).outputs[0].take(places)
+        results.append(question.losses(evaluations, RegionWeights.whole(evaluations.weights)))
+    assert results[0].max() > 1e-3
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-9, atol=1e-12)
+
+
+def test_pairs_that_matter_are_read_finely_enough():
+    X = numbers(2000, d=6)
+    found = about(X, function=pairs_and_one_of_three, influence=Interactions())
+    search = found.rows.take(np.arange(400))
+    (question,) = found.resolve(search)
+    exact = about(
+        search.table.native,
+        function=pairs_and_one_of_three,
+        influence=Interactions(),
+        is_sample=False,
+    )
+    results = []
+    for plan, asked in ((found.plan(search), search), (exact.plan(exact.rows), exact.rows)):
+        (evaluations,) = plan.ask(asked).outputs
+        results.append(
+            question.losses(evaluations, RegionWeights.whole(evaluations.weights))[:, 0, 0]
+        )
+    at_few, at_all = results
+    assert at_few.sum() == pytest.approx(at_all.sum(), rel=0.05)
+
+
+@pytest.mark.parametrize("question", ["pfi-risk", "variance", "mplot-pdp"])
+def test_pairs_that_vary_together_are_read_at_all_values(question):
+    found = about(numbers(1500, d=8), question, influence=Interactions())
+    draft = found.draft(found.rows.take(np.arange(250)), found.options)
+    assert not draft.combines_values

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from core.by_hand import evaluations_of
+from granite_xai.regions import complementary, satisfied
 from granite_xai.search.cuts import (
     TIE,
     Axis,
@@ -22,7 +23,6 @@ from granite_xai.search.cuts import (
 )
 from granite_xai.search.levels import groups_at
 from granite_xai.search.thresholds import conditions
-from granite_xai.regions import complementary, satisfied
 from granite_xai.tables import read_table
 from strategies import cases, examples, regions
 

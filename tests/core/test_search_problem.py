@@ -7,6 +7,7 @@ import pytest
 
 import granite_xai as gx
 from core.by_hand import drawn, problem_of, steps
+from granite_xai.regions import Split
 from granite_xai.search.plateau import other_cuts
 from granite_xai.search.problem import (
     GivenRules,
@@ -16,7 +17,6 @@ from granite_xai.search.problem import (
     Tree,
     measured,
 )
-from granite_xai.regions import Split
 
 N = 150
 FREE = {"alpha": 0.01, "min_samples_leaf": 8}

@@ -23,7 +23,7 @@ from granite_xai.evaluations.request import Request
 from granite_xai.evaluations.values import Values
 from granite_xai.models import Predictor, SentRows
 from granite_xai.models.model import CELL_BYTES
-from granite_xai.tables import Rows, recombine
+from granite_xai.tables import Rows, Table, recombine
 
 MOST_ROWS = 2**20  # recombined rows indexed at a time; the model gets them in smaller batches
 INDEX_BYTES = 32  # of a recombined row: its base row and its donor, tiled and repeated
@@ -98,7 +98,8 @@ def ask(
     reading = reading.cheaper(request)
     n_outputs = len(model.outputs) or 1
     device_model = None
-    if not reading.is_read and not request.needs.attributions and n_outputs == 1:
+    needs_host = request.needs.attributions or request.combines_values or n_outputs > 1
+    if not reading.is_read and not needs_host:
         device_model = find_device_model(model, rows.table, resources.device)
     require_room(request, rows.table, resources, n_outputs)
     n_model_rows = request.n_model_rows(is_read=reading.is_read)
@@ -197,7 +198,7 @@ class _Asker:
         elif self.device_model is not None:
             predictions = [self.device_model.matrix(columns, values.carriers)]
         else:
-            predictions = self._asked_matrices(columns, values.carriers)
+            predictions = self._asked_matrices(columns, values.carriers, values.donors)
         # A row with its own values is the row itself: its entry is compared with its prediction. Where
         # few values stand for others, only the rows that carry these have an entry of their own.
         carriers = values.carriers if values.stand_for_others else np.arange(len(self.rows))
@@ -205,14 +206,18 @@ class _Asker:
         for output, of_output in enumerate(predictions):
             self.extents[output].note_values(of_output)
             of_output -= self.offsets[output]
-            repeated = of_output[carriers, values.codes[carriers]]
-            self.extents[output].note_change(repeated, self.f[output][carriers])
-            matrices.append(Matrix(of_output, values.codes, values.levels))
+            if values.donors is None:
+                repeated = of_output[carriers, values.codes[carriers]]
+                self.extents[output].note_change(repeated, self.f[output][carriers])
+            matrices.append(Matrix(of_output, values.codes, values.levels, values.sizes))
         return matrices
 
-    def _asked_matrices(self, columns: Coalition, carriers: IntArray) -> list[FloatArray]:
+    def _asked_matrices(
+        self, columns: Coalition, carriers: IntArray, donor_table: Table | None = None
+    ) -> list[FloatArray]:
         """``E_S[n, u] = F(value u on S, row n elsewhere)`` of each output: each pair is sent once."""
         table = self.rows.table
+        donor_table = donor_table or table
         n_rows = table.n_rows
         results = [np.empty((n_rows, len(carriers))) for _ in self.f]
         # Whole values, several at a time, while they are short enough; otherwise parts of single ones.
@@ -225,7 +230,7 @@ class _Asker:
                 asked = Recombined(
                     table,
                     np.tile(base, len(donors)),
-                    table,
+                    donor_table,
                     np.repeat(donors, len(base)),
                     sorted(columns),
                 )
@@ -267,6 +272,8 @@ class _Asker:
             values = request.matrices[columns]
             carrier_of_row = values.carriers[values.codes]
             moved[columns] = {}
+            if values.donors is not None:
+                continue
             for key, learned in request.learned.items():
                 _, visible = key
                 says_the_model = learned.asks(self.rows.table) is not None

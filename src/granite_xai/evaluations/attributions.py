@@ -64,7 +64,7 @@ class Sums:
         """Add ``R_S``, and R of the other columns, which is ``R_S`` turned round, where they are read."""
         if not self._wanted:
             return
-        values, codes, _ = matrix
+        values, codes = matrix.values, matrix.codes
         others = self._everything - columns
         if any(summed.draws for summed in self._wanted.values()):
             share_of_value = np.bincount(codes, weights=self._shares, minlength=values.shape[1])

@@ -6,8 +6,10 @@ For a set S of columns, ``E_S[n, u]`` is the prediction for row n with S at its 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -36,14 +38,20 @@ class Matrix(NamedTuple):
         The row's own value.
     levels : array of shape (U,), optional
         Of a single column, the level that each value is; -1: missing.
+    sizes : tuple of int
+        Of several columns whose values are combined in every way: how many values each of them has,
+        ascending by column; the last one changes first along U. Empty: values are told apart as a whole.
     """
 
     values: FloatArray
     codes: IntArray
     levels: IntArray | None = None
+    sizes: tuple[int, ...] = ()
 
     def take(self, places: IntArray) -> Matrix:
         """Some rows, and only the values that they have."""
+        if self.sizes:
+            return self._take_combined(places)
         codes = self.codes[places]
         is_present = np.zeros(self.values.shape[1], dtype=np.bool_)
         is_present[codes] = True
@@ -53,6 +61,38 @@ class Matrix(NamedTuple):
         levels = None if self.levels is None else self.levels[present]
         new_codes = np.cumsum(is_present) - 1
         return Matrix(self.values[np.ix_(places, present)], new_codes[codes], levels)
+
+    def _take_combined(self, places: IntArray) -> Matrix:
+        """Some rows, and all combinations of the values that they have in each column."""
+        kept = []
+        codes = []
+        for of_column in np.unravel_index(self.codes, self.sizes):
+            present, numbers = np.unique(of_column[places], return_inverse=True)
+            kept.append(present)
+            codes.append(numbers)
+        sizes = tuple(len(present) for present in kept)
+        by_column = self.values.reshape(len(self.values), *self.sizes)
+        values = by_column[np.ix_(places, *kept)].reshape(len(places), -1)
+        return Matrix(values, np.ravel_multi_index(tuple(codes), sizes), sizes=sizes)
+
+    def of_some_columns(self, places: Sequence[int]) -> Matrix:
+        """``E_L`` of some of the columns whose values are combined, the others at each row's own values.
+
+        Parameters
+        ----------
+        places : sequence of int
+            Which of the columns L is, by their places in S, ascending.
+        """
+        own_codes = np.unravel_index(self.codes, self.sizes)
+        sizes = tuple(self.sizes[place] for place in places)
+        values_of_some = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+        codes = [of_column[:, None] for of_column in own_codes]  # (n, 1) each
+        for place, of_column in zip(places, values_of_some, strict=True):
+            codes[place] = of_column[None, :]  # (1, U of L)
+        entries = np.ravel_multi_index(tuple(np.broadcast_arrays(*codes)), self.sizes)
+        own = tuple(own_codes[place] for place in places)
+        values = np.take_along_axis(self.values, entries, axis=1)
+        return Matrix(values, np.ravel_multi_index(own, sizes), sizes=sizes)
 
     def own(self) -> FloatArray:
         """The prediction of each row at its own value, (n,)."""
@@ -142,15 +182,26 @@ class Evaluations:
         """The same as the gap of a set reads them (C22).
 
         The set is at the values that stand for the rows' own in every term of its gap: in the
-        predictions, in its own matrix, which also serves the other columns, and in what is known.
+        predictions, in its own matrix, which also serves the other columns, and in what is known. Where
+        values of several columns are combined, some of these columns are read from there as well.
         """
         is_moved = members in self.moved
         is_read_both_ways = self.everything - members in self.matrices
         if members not in self.matrices or not (is_moved or is_read_both_ways):
             return self
+        matrix = self.matrices[members]
+        matrices = dict(self.matrices)
+        if matrix.sizes:
+            columns = sorted(members)
+            matrices = {members: matrix}
+            for size in range(1, len(columns)):
+                for places in combinations(range(len(columns)), size):
+                    some_columns = Coalition(columns[place] for place in places)
+                    matrices[some_columns] = matrix.of_some_columns(places)
         return replace(
             self,
-            f=self.matrices[members].own() if is_moved else self.f,
+            f=matrix.own() if is_moved else self.f,
+            matrices=matrices,
             facts={**self.facts, **self.moved.get(members, {})},
             gap=members,
         )

@@ -12,12 +12,12 @@ first which columns interact: these get a finer pilot, the others a coarser one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.values import Cells, FineCurve
 from granite_xai.tables import Column, Table
 
@@ -31,12 +31,10 @@ class PilotSize(NamedTuple):
     n_values: int
 
     def cost(self, columns: Sequence[Column], n_cells: int) -> int:
-        """Rows that are sent to the model, at most; none for columns that have few values anyway."""
+        """Rows that are sent to the model about columns that have cells, at most."""
         cost = 0
         for column in columns:
             n_levels = len(column.levels)
-            if n_levels <= n_cells:
-                continue
             if column.is_ordered:
                 cost += self.n_rows * min(n_levels, self.n_values + COLUMN_ENDS)
             else:
@@ -98,7 +96,7 @@ def plan_pilot(
     Parameters
     ----------
     columns : sequence of Column
-        Columns that may have cells.
+        Those that have cells.
     n_cells : int
         Cells of a column, at most.
     budget : float
@@ -106,11 +104,10 @@ def plan_pilot(
     n_rows : int, optional
         Rows of the table.
     """
-    n_with_cells = sum(len(column.levels) > n_cells for column in columns)
     size = PILOTS[-1]
     has_screen = False
     for tried in PILOTS:
-        is_screened = tried in SCREENED and n_with_cells >= MANY_COLUMNS
+        is_screened = tried in SCREENED and len(columns) >= MANY_COLUMNS
         cost = tried.cost(columns, n_cells)
         if is_screened:
             cost += SCREEN.cost(columns, n_cells)
@@ -123,6 +120,11 @@ def plan_pilot(
     n_pilot = size.n_rows if n_rows is None else min(size.n_rows, n_rows)
     cost = size._replace(n_rows=n_pilot).cost(columns, n_cells)
     return PilotPlan(size, has_screen=False, cost=cost)
+
+
+def with_cells(columns: Sequence[Column], fewest: int) -> list[Column]:
+    """The columns that have more values than this."""
+    return [column for column in columns if len(column.levels) > fewest]
 
 
 def n_values(column: Column, n_cells: int) -> int:
@@ -152,6 +154,7 @@ def learn_cells(
     n_cells: int,
     budget: float,
     seed: int,
+    fewest: int | None = None,
 ) -> dict[int, Cells]:
     """Ask the model about a few rows and choose the cells of each column by their curves.
 
@@ -166,14 +169,16 @@ def learn_cells(
         ``ask(base_rows, donor_rows, column)``: predictions of base rows with one column taken from
         donor rows, of shape (n_outputs, n).
     n_cells : int
-        Cells of a column, at most; columns with no more values have none.
+        Cells of a column, at most.
     budget : float
         Rows that the pilot may send to the model.
     seed : int
         Draws the pilot rows.
+    fewest : int, optional
+        Columns with no more values have no cells; None: those with no more values than cells.
     """
     columns = [table.columns[position] for position in positions]
-    columns = [column for column in columns if len(column.levels) > n_cells]
+    columns = with_cells(columns, n_cells if fewest is None else fewest)
     if not columns:
         return {}
     plan = plan_pilot(columns, n_cells, budget)
@@ -296,10 +301,13 @@ class _Pilot:
         asked_labels = np.flatnonzero(is_rare)[: RARE_LABELS * most_values]
         if len(asked_labels):
             cell_of_level[asked_labels] = self._nearest_cells(asked_labels, levels[standing])
+        mass_of_cell = np.bincount(cell_of_level, weights=self._mass, minlength=len(standing))
         return Cells(
             column=self.column,
             cell_of_level=cell_of_level,
             standing=levels[standing],
+            vectors=vectors[standing],
+            mass=np.maximum(mass_of_cell.astype(np.float64), TINY),
             curves=tuple(
                 fit_fine_curve(of_output, levels, np.array(standing), cell_of_value)
                 for of_output in curves
@@ -396,6 +404,85 @@ def _most_typical(vectors: FloatArray, mass: FloatArray, members: IntArray) -> i
     limit = distances.min() * (1.0 + SAME_DISTANCE) + TINY
     nearest = members[distances <= limit]
     return int(nearest[len(nearest) // 2])
+
+
+# Interactions --------------------------------------------------------------------------------------
+#
+# Interactions of several columns are read at all combinations of a few values of each of them. Most of
+# them do not depend on further columns: they are read at very few values, and the others share what the
+# budget pays for.
+
+GRIDS = (16, 12, 8, 6, 4, 3)  # values of each column of a set that matters
+COARSE = 2  # values of each column of the other sets
+SCREEN_ROWS = 16  # on which sets are compared
+SCREEN_GRID = 3  # at so many values of each column
+
+
+def coarser(cells: Cells, n_cells: int) -> Cells:
+    """The same cells, the most alike joined until few enough are left."""
+    if len(cells.standing) <= n_cells or cells.vectors is None or cells.mass is None:
+        return cells
+    merge = merge_neighbours if cells.column.is_ordered else merge_any_pairs
+    cell_of_cell = merge(cells.vectors, cells.mass, n_cells, flat=0.0)
+    kept = [
+        _most_typical(cells.vectors, cells.mass, np.flatnonzero(cell_of_cell == cell))
+        for cell in range(int(cell_of_cell.max()) + 1)
+    ]
+    return Cells(
+        column=cells.column,
+        cell_of_level=cell_of_cell[cells.cell_of_level],
+        standing=cells.standing[kept],
+        vectors=cells.vectors[kept],
+        mass=np.bincount(cell_of_cell, weights=cells.mass).astype(np.float64),
+    )
+
+
+def dependence_on_others(predictions: FloatArray, sizes: Sequence[int]) -> float:
+    """Mean square of what several columns do together that differs between rows.
+
+    Parameters
+    ----------
+    predictions : array of shape (n_rows, n_values)
+        Rows at all combinations of values.
+    sizes : sequence of int
+        Values of each column.
+    """
+    together = predictions.reshape(len(predictions), *sizes)
+    for axis in range(together.ndim):
+        together = together - together.mean(axis=axis, keepdims=True)
+    return float(np.mean(np.square(together)))
+
+
+def grids_within(
+    squares: Mapping[Coalition, float], cells: Mapping[int, Cells], values_of_row: float
+) -> dict[Coalition, int]:
+    """How many values of each of its columns a set is read at, so that a row is asked about so many in all.
+
+    Parameters
+    ----------
+    squares : mapping of set to float
+        How much of what the columns of a set do together depends on further columns.
+    cells : mapping of column to Cells
+    values_of_row : float
+    """
+    strongest_first = sorted(squares, key=lambda columns: (-squares[columns], sorted(columns)))
+    summed = np.cumsum([squares[columns] for columns in strongest_first])
+    n_strong = int(np.searchsorted(summed, INTERACTIONS_KEPT * summed[-1])) + 1
+    strong = strongest_first[:n_strong]
+    weak = strongest_first[n_strong:]
+
+    def n_combined(columns: Coalition, size: int) -> int:
+        total = 1
+        for position in columns:
+            of_column = cells[position]
+            total *= min(len(of_column.standing), size) + int(of_column.column.missing.any())
+        return total
+
+    left = values_of_row - sum(n_combined(columns, COARSE) for columns in weak)
+    for size in GRIDS:
+        if sum(n_combined(columns, size) for columns in strong) <= left:
+            return dict.fromkeys(strong, size) | dict.fromkeys(weak, COARSE)
+    return dict.fromkeys(strongest_first, COARSE)
 
 
 # Merging -------------------------------------------------------------------------------------------

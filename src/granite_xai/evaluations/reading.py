@@ -66,6 +66,8 @@ class Reading(NamedTuple):
         needs_paths = any(not of_key.terms for of_key in request.needs.attributions.values())
         if needs_paths:
             return self
+        if request.combines_values:
+            return Reading(self.route.by_model("it is asked about values that no row has together"))
         both = (*request.matrices.values(), *request.summed.values())
         return Reading(self.route.cheaper([len(values) for values in both]))
 

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import combinations
 from math import isqrt
 from typing import Any
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.evaluations.needs import Learned, Needs
-from granite_xai.evaluations.values import Cells, Values, every_value, few_values, stand_ins
+from granite_xai.evaluations.values import (
+    Cells,
+    Values,
+    combined_values,
+    every_value,
+    few_values,
+    stand_ins,
+)
 from granite_xai.tables import Table
 
 MOST_CHECKED_ROWS = 200  # rows on which exact gaps are compared with those at quantiles
@@ -57,8 +65,13 @@ class Request:
         return self.n_rows * sum(len(values) for values in both)
 
     @property
+    def combines_values(self) -> bool:
+        """Whether values of several columns are combined that no row may have together."""
+        return any(values.donors is not None for values in self.matrices.values())
+
+    @property
     def columns_of_few_values(self) -> list[Coalition]:
-        """Columns of which some values stand for the others, each as a set of one."""
+        """Sets of columns of which some values stand for the others."""
         return [columns for columns, values in self.matrices.items() if values.stand_for_others]
 
     @property
@@ -106,6 +119,7 @@ def request(
     values: int | Mapping[int, Cells] | None = None,
     model_cells: IntArray | None = None,
     learned: Mapping[Any, Learned] | None = None,
+    combined: Mapping[Coalition, Mapping[int, Cells]] | None = None,
 ) -> Request:
     """What some effects ask of the model about a table, together, each matrix once.
 
@@ -118,6 +132,9 @@ def request(
     model_cells : array of shape (n_rows, n_columns), optional
         Values with the same number are one to the model.
     learned : mapping of key to Learned, optional
+    combined : mapping of coalition S to mapping of column to Cells
+        Sets of several columns whose gap is read at all combinations of a few values: from these also
+        every part of S, and the columns outside it.
     """
     learned = learned or {}
     chooser = _Chooser(table, model_cells)
@@ -137,6 +154,15 @@ def request(
             to_ask.add(complement)
         elif complement not in needs.compared:
             to_ask.discard(complement)
+    for columns, cells in (combined or {}).items():
+        values_of_columns = {}
+        for position in sorted(columns):
+            column = table.columns[position]
+            values_of_columns[position] = few_values(column, cells[position].stand_ins(column))
+        chooser.take(columns, combined_values(table, values_of_columns))
+        parts = parts_of(columns)
+        read_there = parts | {everything - part for part in parts}
+        to_ask -= {part for part in read_there if len(part) > 1}
     for coalition in sorted(to_ask, key=_by_size):
         if coalition not in chooser.answered:
             chooser.take_cheaper_side(coalition)
@@ -217,6 +243,38 @@ def reads_single_columns(reads: Mapping[Coalition, AbstractSet[Coalition]], n_co
     everything = Coalition(range(n_columns))
     for members, coalitions in reads.items():
         if len(members) > 1 or _others(members, coalitions, everything):
+            return False
+    return True
+
+
+def parts_of(columns: Coalition) -> set[Coalition]:
+    """All sets of some of the columns, themselves among them."""
+    parts = set[Coalition]()
+    for size in range(1, len(columns) + 1):
+        parts.update(map(Coalition, combinations(sorted(columns), size)))
+    return parts
+
+
+def reads_parts_of_sets(
+    reads: Mapping[Coalition, AbstractSet[Coalition]], pairs: AbstractSet[Coalition], n_columns: int
+) -> bool:
+    """Whether every gap reads some columns of its own set, shown or hidden: interactions.
+
+    Parameters
+    ----------
+    reads : mapping of set to coalitions
+        What the gap of each set reads.
+    pairs : set of coalitions
+        Those that are read for all pairs of rows.
+    n_columns : int
+    """
+    everything = Coalition(range(n_columns))
+    for members, coalitions in reads.items():
+        parts = parts_of(members)
+        of_parts = parts | {everything - part for part in parts}
+        read = set(coalitions) - {Coalition(), everything}
+        is_interaction = any(len(part) < len(members) and part in read for part in parts)
+        if not is_interaction or not read <= of_parts & pairs:
             return False
     return True
 

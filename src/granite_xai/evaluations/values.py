@@ -6,6 +6,7 @@ has them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.tables import Column, Table
+from granite_xai.tables import Column, Table, read_table, recombine
 
 
 class Values(NamedTuple):
@@ -28,12 +29,18 @@ class Values(NamedTuple):
         Of a single column, its level at each value; -1: missing.
     stand_for_others : bool
         Whether rows with other values are counted to the nearest of these.
+    sizes : tuple of int
+        Of several columns whose values are combined in every way: how many values each of them has.
+    donors : Table, optional
+        The table of the carriers, where it is not that of the rows themselves.
     """
 
     codes: IntArray
     carriers: IntArray
     levels: IntArray | None = None
     stand_for_others: bool = False
+    sizes: tuple[int, ...] = ()
+    donors: Table | None = None
 
     def __len__(self) -> int:
         return len(self.carriers)
@@ -76,6 +83,33 @@ def few_values(column: Column, stand_in: IntArray) -> Values:
         carriers=first_rows[np.searchsorted(present, levels)],
         levels=levels,
         stand_for_others=True,
+    )
+
+
+def combined_values(table: Table, of_columns: Mapping[int, Values]) -> Values:
+    """All combinations of a few values of several columns, whether or not a row has them.
+
+    Parameters
+    ----------
+    table : Table
+    of_columns : mapping of column to Values
+        Ascending by column.
+    """
+    sizes = tuple(len(values) for values in of_columns.values())
+    codes = tuple(values.codes for values in of_columns.values())
+    numbers_of_columns = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+    donors = table
+    rows = np.zeros(math.prod(sizes), dtype=np.intp)
+    for (position, values), numbers in zip(of_columns.items(), numbers_of_columns, strict=True):
+        carried = recombine(donors, rows, table, values.carriers[numbers], [position])
+        donors = read_table(carried, missing="allow", like=table)
+        rows = np.arange(donors.n_rows)
+    return Values(
+        codes=np.ravel_multi_index(codes, sizes),
+        carriers=rows,
+        stand_for_others=True,
+        sizes=sizes,
+        donors=donors,
     )
 
 
@@ -164,12 +198,18 @@ class Cells:
         The level that stands for each cell.
     curves : tuple of FineCurve
         For each output how curves run between the standing levels; none of placeholders.
+    vectors : array of shape (n_cells, n), optional
+        What the standing values are told apart by; None: of placeholders.
+    mass : array of shape (n_cells,), optional
+        Weight of the rows in each cell.
     """
 
     column: Column
     cell_of_level: IntArray
     standing: IntArray
     curves: tuple[FineCurve, ...] = ()
+    vectors: FloatArray | None = None
+    mass: FloatArray | None = None
 
     def stand_ins(self, column: Column) -> IntArray:
         """For each level of the column the level of the same column that stands for it, (n_levels,).
@@ -196,6 +236,12 @@ class Cells:
             return np.asarray(cells)
         largest_cell = int(np.argmax(np.bincount(self.cell_of_level)))
         return np.where(places < 0, largest_cell, cells)
+
+
+def every_level(column: Column) -> Cells:
+    """Cells of one level each."""
+    levels = np.arange(len(column.levels))
+    return Cells(column=column, cell_of_level=levels, standing=levels)
 
 
 def places_among(column: Column, fitted: Column) -> IntArray:

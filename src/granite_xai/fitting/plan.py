@@ -6,6 +6,7 @@ machine. Prices are rows sent to the model; those that its own trees answer coun
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -33,10 +34,18 @@ from granite_xai.evaluations.limits import (
 from granite_xai.evaluations.needs import Learned, Needs, Recombined
 from granite_xai.evaluations.pilot import (
     CELLS,
+    COARSE,
+    GRIDS,
+    SCREEN_GRID,
+    SCREEN_ROWS,
+    coarser,
+    dependence_on_others,
+    grids_within,
     learn_cells,
     n_values,
     placeholder_cells,
     plan_pilot,
+    with_cells,
 )
 from granite_xai.evaluations.probe import (
     PROBED_ROWS,
@@ -49,11 +58,18 @@ from granite_xai.evaluations.reading import Reading
 from granite_xai.evaluations.request import (
     Request,
     n_checked_rows,
+    reads_parts_of_sets,
     reads_single_columns,
     request,
     require_few_values,
 )
-from granite_xai.evaluations.values import Cells, stand_ins
+from granite_xai.evaluations.values import (
+    Cells,
+    combined_values,
+    every_level,
+    few_values,
+    stand_ins,
+)
 from granite_xai.models import Predictor
 from granite_xai.tables import MOST_HELD_OUT, Rows, Table
 
@@ -93,6 +109,10 @@ class Question(Protocol):
     @property
     def is_sampled(self) -> bool:
         """Whether effects are means over drawn orders of arrival."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether there is a gap at each row."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +174,8 @@ class Plan:
         Bins, references and the like, from the rows that search.
     probed : Probed
     options : Options
+    combined : mapping of coalition to mapping of column to Cells
+        Sets of several columns that are read at all combinations of a few values.
     """
 
     model: Predictor
@@ -162,6 +184,7 @@ class Plan:
     learned: Mapping[Any, Learned]
     probed: Probed
     options: Options
+    combined: Mapping[Coalition, Mapping[int, Cells]] = field(default_factory=dict)
 
     @property
     def cells(self) -> Mapping[int, Cells]:
@@ -202,6 +225,7 @@ class Plan:
             values=self.values,
             model_cells=reading.model_cells,
             learned=self.learned,
+            combined=self.combined,
         )
 
     def complete(self, sample: Sample, coalitions: AbstractSet[Coalition]) -> Sample:
@@ -213,7 +237,8 @@ class Plan:
         if isinstance(values, Mapping):
             singles = [min(columns) for columns in lacking if len(columns) == 1]
             values = learned_values(self.model, sample.rows, sorted(singles), self.options)
-        further = replace(self, needs=Needs(coalitions=lacking), values=values, learned={})
+        needs = Needs(coalitions=lacking)
+        further = replace(self, needs=needs, values=values, learned={}, combined={})
         outputs = [
             replace(
                 evaluations,
@@ -323,11 +348,18 @@ def make_plan(
     if announce is not None:
         announce(probed.seconds_per_row)
     values: Values = draft.quantiles
+    combined: dict[Coalition, dict[int, Cells]] = {}
     if draft.n_pilot_values is not None:
+        fewest = COARSE if draft.combines_values else None
         with record.stage("pilot"):
             values = learned_values(
-                model, search, draft.single_columns, options, draft.n_pilot_values
+                model, search, draft.single_columns, options, draft.n_pilot_values, fewest
             )
+            if draft.combines_values:
+                values_of_row = draft.values_of_sets(options.budget)
+                combined = combined_cells(
+                    model, search, draft.needs.compared, values, values_of_row
+                )
     learned = learn(draft.needs.facts, search, options.seed, not options.as_in_paper, record)
     return Plan(
         model=model,
@@ -336,6 +368,7 @@ def make_plan(
         learned=learned,
         probed=probed,
         options=options,
+        combined=combined,
     )
 
 
@@ -345,6 +378,7 @@ def learned_values(
     positions: Sequence[int],
     options: Options,
     n_cells: int = CELLS,
+    fewest: int | None = None,
 ) -> dict[int, Cells]:
     """Values that stand for some columns, chosen by what the model does for a few rows."""
     table = rows.table
@@ -361,7 +395,60 @@ def learned_values(
         n_cells=n_cells,
         budget=PILOT_SHARE * options.budget,
         seed=options.seed,
+        fewest=fewest,
     )
+
+
+def combined_cells(
+    model: Predictor,
+    rows: Rows,
+    sets: AbstractSet[Coalition],
+    cells: Mapping[int, Cells],
+    values_of_row: float,
+) -> dict[Coalition, dict[int, Cells]]:
+    """Values of each column at which sets are read: very few, but where further columns play a part.
+
+    Parameters
+    ----------
+    model : Predictor
+    rows : Rows
+    sets : set of coalitions
+    cells : mapping of column to Cells
+    values_of_row : float
+        Values of all sets together that a row is asked about.
+    """
+    table = rows.table
+    few = rows.table.take(np.arange(min(SCREEN_ROWS, table.n_rows)))
+    every_row = np.arange(few.n_rows)
+    of_columns = {
+        position: cells.get(position, every_level(column))
+        for position, column in enumerate(table.columns)
+    }
+    squares = {}
+    for columns in sorted(sets, key=sorted):
+        of_set = {
+            position: few_values(
+                table.columns[position],
+                coarser(of_columns[position], SCREEN_GRID).stand_ins(table.columns[position]),
+            )
+            for position in sorted(columns)
+        }
+        values = combined_values(table, of_set)
+        asked = Recombined(
+            few,
+            np.repeat(every_row, len(values)),
+            values.donors or table,
+            np.tile(values.carriers, len(every_row)),
+            sorted(columns),
+        )
+        (predictions,) = ask_recombined(model, asked)
+        of_rows = predictions.reshape(few.n_rows, len(values))
+        squares[columns] = dependence_on_others(of_rows, values.sizes)
+    sizes = grids_within(squares, of_columns, values_of_row)
+    return {
+        columns: {position: coarser(of_columns[position], size) for position in columns}
+        for columns, size in sizes.items()
+    }
 
 
 def resources_of(options: Options) -> Resources:
@@ -417,6 +504,7 @@ class Draft:
         record: Diagnostics,
     ) -> None:
         self.search = search
+        self._questions = questions
         self.options = options
         self.curves = curves
         table = search.table
@@ -444,10 +532,69 @@ class Draft:
         )
         self.quantiles: int | None = None
         self.n_pilot_values: int | None = None
-        if options.is_sample and max_grid is not None and is_by_column:
-            self.n_pilot_values = CELLS if max_grid == "auto" else int(max_grid)
+        self.combines_values = False
+        may_choose_values = options.is_sample and max_grid is not None
+        if may_choose_values and self._combines_values_for_less():
+            self.combines_values = True
+            is_by_column = True
+        if may_choose_values and is_by_column:
+            self.n_pilot_values = options.resources.grid or CELLS
         else:
             self.quantiles = options.resources.grid
+
+    def _combines_values_for_less(self) -> bool:
+        """Whether interactions are read at a few values: where all values are too dear.
+
+        Only local ones under marginal masking: what the columns of a set do together is then all that
+        counts, not how they vary together.
+        """
+        is_local = all(question.is_local for question in self._questions)
+        if self.needs.attributions or self.needs.facts or not is_local or self.n_outputs > 1:
+            return False
+        n_columns = self.search.table.n_columns
+        if not reads_parts_of_sets(self.reads, self.needs.coalitions, n_columns):
+            return False
+        self.quantiles = None
+        n_judging = round(HELD_OUT_TO_SEARCHING * len(self.search))
+        return self._cost_of_request(n_judging).model_rows > self.options.budget
+
+    def values_of_sets(self, budget: float) -> float:
+        """Values of all sets together at which a row is asked, so that enough rows may search.
+
+        Parameters
+        ----------
+        budget : float
+            Model rows of the fit.
+        """
+        n_used = (1 + HELD_OUT_TO_SEARCHING) * min(len(self.search), FEWEST_SEARCHING)
+        fixed = PROBED_ROWS + self._pilot_cost(budget)
+        of_columns = 1 + sum(self._values_of_columns(self.search.table).values())
+        affordable = (budget - fixed) / n_used - of_columns
+        n_coarse = self._n_combined(COARSE)
+        return float(min(max(affordable, n_coarse), self._n_combined(CELLS)))
+
+    def _n_combined(self, size: int) -> int:
+        """Combinations of at most so many values of each column, of all sets."""
+        columns = self.search.table.columns
+        total = 0
+        for members in self.needs.compared:
+            total += math.prod(n_values(columns[position], size) for position in members)
+        return total
+
+    def _values_of_columns(self, table: Table) -> dict[str, int]:
+        columns = [table.columns[position] for position in self.single_columns]
+        return {column.name: n_values(column, self.n_pilot_values or CELLS) for column in columns}
+
+    def _pilot_cost(self, budget: float, drawn_from: Table | None = None) -> int:
+        """Rows that the pilot sends to the model, at most."""
+        table = self.search.table if drawn_from is None else drawn_from
+        n_cells = self.n_pilot_values or CELLS
+        columns = [table.columns[position] for position in self.single_columns]
+        piloted = with_cells(columns, COARSE if self.combines_values else n_cells)
+        cost = plan_pilot(piloted, n_cells, PILOT_SHARE * budget, len(self.search)).cost
+        if self.combines_values:
+            cost += SCREEN_ROWS * self._n_combined(SCREEN_GRID)
+        return cost
 
     @property
     def single_columns(self) -> list[int]:
@@ -469,6 +616,15 @@ class Draft:
             values = self.quantiles
         if values is None and self.n_pilot_values is not None:
             values = placeholder_cells(table, self.single_columns, self.n_pilot_values)
+        combined = {}
+        if self.combines_values:
+            size = self._size_of_placeholders()
+            cells = placeholder_cells(table, range(table.n_columns), size)
+            for members in self.needs.compared:
+                combined[members] = {
+                    position: cells.get(position) or every_level(table.columns[position])
+                    for position in members
+                }
         if isinstance(values, int):
             replaced = stand_ins(table, values).keys()
             require_few_values(self.reads, table, replaced)
@@ -479,7 +635,14 @@ class Draft:
             values=values,
             model_cells=self._reading.model_cells,
             learned=learned,
+            combined=combined,
         )
+
+    def _size_of_placeholders(self) -> int:
+        """Values of each column of a set, if all sets had as many: as much memory as they will take."""
+        affordable = self.values_of_sets(self.options.budget)
+        fitting = [size for size in GRIDS if self._n_combined(size) <= affordable]
+        return fitting[0] if fitting else COARSE
 
     def require_memory(self) -> None:
         """Refuse a fit that needs more memory than allowed, before the model is asked (D33)."""
@@ -514,18 +677,17 @@ class Draft:
         if self.n_pilot_values is None:
             return self._cost_of_request(n_held_out)
         n_rows = len(self.search)
-        table = self.search.table if drawn_from is None else drawn_from
-        columns = [table.columns[position] for position in self.single_columns]
-        values = {column.name: n_values(column, self.n_pilot_values) for column in columns}
-        asked_beside = 0.0
+        values = self._values_of_columns(drawn_from or self.search.table)
+        of_row = 1.0 + sum(values.values())
+        if self.combines_values:
+            of_row += self.values_of_sets(budget)
         if self._asked_beside:
             asked_beside = self.request().n_asked_beside / n_rows
-        if drawn_from is not None:
-            asked_beside *= MARGIN_FOR_OTHER_ROWS
-        of_row = 1 + sum(values.values()) + asked_beside
-        pilot = plan_pilot(columns, self.n_pilot_values, PILOT_SHARE * budget, n_rows)
+            if drawn_from is not None:
+                asked_beside *= MARGIN_FOR_OTHER_ROWS
+            of_row += asked_beside
         return Cost(
-            pilot=pilot.cost,
+            pilot=self._pilot_cost(budget, drawn_from),
             of_search=round(n_rows * of_row),
             of_held_out=round(n_held_out * of_row),
             values=values,

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from granite_xai.algebra.accumulated import Accumulated
 from granite_xai.algebra.disagreement import question as named_question
 from granite_xai.algebra.effects import ResolvedExplainer
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Individual
-from granite_xai.algebra.accumulated import Accumulated
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Resources
