@@ -28,6 +28,7 @@ from granite_xai.evaluations.request import reads_single_columns
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.judge import predict_by_curves
 from granite_xai.fitting.opening import target_for
+from granite_xai.fitting.plan import Plan
 from granite_xai.models.targets import read_clusters, read_weights
 from granite_xai.tables import Table, collect_rows, read_table
 from granite_xai.tables.rows import Rows
@@ -240,7 +241,12 @@ def effects_of(questions: Sequence[ResolvedQuestion]) -> list[Effect]:
 
 
 def ask_about(result: FitResult, effects: Sequence[Effect], rows: Rows) -> Sample:
-    """What some effects read of the model, on any rows.
+    """What some effects read of the model, on any rows; see `plan_about`."""
+    return plan_about(result, effects).ask(rows)
+
+
+def plan_about(result: FitResult, effects: Sequence[Effect]) -> Plan:
+    """What is asked about any rows for some effects.
 
     What maskings learned is that of the fit; what these effects read beyond it is learned of its
     search rows. Values that stand for columns are those of the fit, where they serve these effects.
@@ -249,7 +255,6 @@ def ask_about(result: FitResult, effects: Sequence[Effect], rows: Rows) -> Sampl
     ----------
     result : FitResult
     effects : sequence of Effect
-    rows : Rows
     """
     plan = result.plan
     needs = Needs()
@@ -265,9 +270,9 @@ def ask_about(result: FitResult, effects: Sequence[Effect], rows: Rows) -> Sampl
         **learn(lacking, result.rows, result.settings.seed, guarded),
     }
     values = plan.values
-    if plan.cells and not reads_single_columns(reads, rows.table.n_columns):
+    if plan.cells and not reads_single_columns(reads, result.table.n_columns):
         values = None
-    return replace(plan, needs=needs, learned=learned, values=values).ask(rows)
+    return replace(plan, needs=needs, learned=learned, values=values)
 
 
 def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:

@@ -8,27 +8,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.algebra.accumulated import AleIntervals
-from granite_xai.algebra.disagreement import both_sides
-from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.accumulated import Intervals
+from granite_xai.algebra.effects import Effect, Terms
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.explanation import Part
 from granite_xai.algebra.influence import PlayersAndSets
-from granite_xai.algebra.masking.copula import column_of_ratios
-from granite_xai.algebra.masking.fitted import FittedMaskings, fit_maskings
-from granite_xai.algebra.objective import ScaledObjective
-from granite_xai.base.typing import AleColumn, FloatArray, IntArray, Terms
+from granite_xai.algebra.masking import Masking
+from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.evaluations.reading import Reading
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.fitted import FittedGranite, fitted_view
-from granite_xai.fitting.new_rows import NewRows
+from granite_xai.fitting.fitted import (
+    FittedGranite,
+    ask_about,
+    effects_of,
+    fitted_view,
+    parts_of_region,
+    plan_about,
+)
 from granite_xai.models.targets import read_weights
 from granite_xai.results.scopes import Scope, scopes_of
 from granite_xai.results.shown_sides import side_names
-from granite_xai.tables import Table
-from granite_xai.trees.ensembles import Route
+from granite_xai.tables import Rows, Table
 
-PAIRED_ROWS = 500
-"""Rows shown where their number enters the cost squared, or times pairs of values."""
+PAIRED_ROWS = 500  # shown where their number enters the cost squared, or times pairs of values
 
 
 def search_rows(view: FittedGranite, table: Table, weights: FloatArray) -> IntArray | None:
@@ -114,7 +117,7 @@ class ShownValues(NamedTuple):
     names: tuple[str, ...]  # of the explanations
     sets: tuple[tuple[str, ...], ...]  # labels of each set
     regions: tuple[RegionValues, ...]  # all rows first
-    intervals: Mapping[AleColumn, AleIntervals]  # of accumulated effects
+    intervals: Mapping[tuple[Masking, Coalition], Intervals]  # of accumulated effects
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,16 +126,15 @@ class RowsToShow:
 
     Parameters
     ----------
-    rows : NewRows
+    fitted : FitResult
+    rows : Rows
     regions : array of shape (n_rows,)
         Region of each row.
-    seed : int
-        Of effects that are sampled.
     """
 
-    rows: NewRows
+    fitted: FitResult
+    rows: Rows
     regions: IntArray
-    seed: int
 
     @classmethod
     def of(
@@ -164,38 +166,30 @@ class RowsToShow:
         view = fitted_view(g)
         table = view.read(X)
         by_pairs = by_pairs or any(side.interaction.key == "partial" for side in sides)
-        asked_at_few_values = view.result.values is not None  # so that a fit can afford many rows
+        asked_at_few_values = bool(view.result.plan.cells)  # so that a fit can afford many rows
         if max_samples is None and by_pairs and asked_at_few_values:
             max_samples = PAIRED_ROWS
         target = None
         if sides:
             target = view.target(y, table, *(side.behavior for side in sides))
         weights = read_weights(sample_weight, table)
-        rows = None
+        places = None
         if max_samples is None:
-            rows = search_rows(view, table, weights)
-        if rows is None:
-            rows = view.draw_rows(weights, max_samples)
-        if target is not None:
-            target = target[rows]
-        shown = NewRows(
-            fitted=view.result,
-            route=Route(view.result.predictor, table.take(rows)),
-            y=target,
-            resources=view.resources,
-            weights=weights[rows],
+            places = search_rows(view, table, weights)
+        if places is None:
+            places = view.draw_rows(weights, max_samples)
+        shown = Rows.of(
+            table.take(places),
+            None if target is None else target[places],
+            weights[places],
+            in_fixed_order=False,
         )
-        return cls(rows=shown, regions=view.regions(shown.route.table), seed=view.seed)
-
-    @property
-    def fitted(self) -> FitResult:
-        """The fit."""
-        return self.rows.fitted
+        return cls(view.result, shown, view.regions(shown.table))
 
     @property
     def table(self) -> Table:
         """The rows as a table."""
-        return self.rows.route.table
+        return self.rows.table
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -212,59 +206,52 @@ class RowsToShow:
             Scopes that are shown, all rows first; None: all.
         """
         effects = [self._resolved(side) for side in sides]
-        maskings = self._maskings(effects)
-        everywhere = self.rows.observe(effects, maskings=maskings)
+        plan = plan_about(self.fitted, effects)
+        everywhere = plan.ask(self.rows).outputs[0]
         names = side_names(sides)
+        named = list(zip(names, effects, strict=True))
         regions = []
         for scope in self.scopes[:most]:
-            observed = everywhere
-            if scope.region is not None:
-                observed = self.rows.inside(scope.rows, effects, everywhere, maskings)
-            parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
-            evaluations = observed.evaluations
-            offset = evaluations.offset
-            on_grid = {}
-            for columns, snapped in evaluations.snapped.items():
-                on_grid[min(columns)] = snapped.predictions + offset
-            regions.append(
-                RegionValues(
-                    scope=scope,
-                    parts=tuple(parts),
-                    predictions=evaluations.predictions + offset,
-                    weights=evaluations.weights,
-                    on_grid=on_grid,
-                )
-            )
-        return ShownValues(
-            names=names,
-            sets=effects[0].layout.labels,
-            regions=tuple(regions),
-            intervals=maskings.steps,
+            inside = everywhere if scope.region is None else everywhere.take(scope.rows)
+            parts = parts_of_region(self.fitted, named, inside, scope.region or 0, scope.rows)
+            on_grid = {
+                min(columns): inside.in_gap_of(columns).f + inside.offset
+                for columns in inside.moved
+            }
+            predictions = inside.f + inside.offset
+            of_scope = RegionValues(scope, tuple(parts), predictions, inside.weights, on_grid)
+            regions.append(of_scope)
+        intervals = {
+            key: learned for key, learned in plan.learned.items() if isinstance(learned, Intervals)
+        }
+        return ShownValues(names, effects[0].layout.labels, tuple(regions), intervals)
+
+    def _resolved(self, side: Explainer) -> Effect:
+        """The effect as the fit resolved it (with its draws), as far as it compared these sets; otherwise anew."""
+        for resolved in self.fitted.questions:
+            compared = (resolved.question.first, resolved.question.second)
+            for other, effect in zip(compared, (resolved.first, resolved.second), strict=True):
+                if other == side:
+                    return effect
+                if self._is_about_fewer_sets(side, other, effect):
+                    return _about_some_sets(effect, side.influence.layout(self.table))
+        model, settings = self.fitted.model, self.fitted.settings
+        return side.resolve(
+            self.table,
+            is_probability=model.is_probability,
+            gives_paths=Reading.of(model, self.table).gives_attributions,
+            max_evaluations=settings.resources.max_evaluations,
+            seed=settings.seed,
         )
 
-    def _resolved(self, side: Explainer) -> ResolvedExplainer:
-        """The effect as the fit resolved it (with its draws), as far as it compared these sets; otherwise anew."""
-        for comparison in self.fitted.comparisons:
-            question = comparison.question
-            compared_sides = (question.first, question.second)
-            effects = (comparison.first, comparison.second)
-            for compared, effect in zip(compared_sides, effects, strict=True):
-                if compared == side:
-                    return effect
-                if self._is_about_fewer_sets(side, compared, effect):
-                    return _about_some_sets(effect, side.influence.layout(self.table))
-        return side.effect(self.rows.route, self.rows.resources, self.seed)
-
-    def _is_about_fewer_sets(
-        self, side: Explainer, compared: Explainer, effect: ResolvedExplainer
-    ) -> bool:
+    def _is_about_fewer_sets(self, side: Explainer, compared: Explainer, effect: Effect) -> bool:
         """Whether an explanation is one of the fit, but about fewer sets.
 
         Parameters
         ----------
         side : Explainer
             What is shown.
-        compared, effect : Explainer, ResolvedExplainer
+        compared, effect : Explainer, Effect
             What the fit compared, and how it resolved it.
         """
         if side.influence.key == "joint" or compared.influence.key != side.influence.key:
@@ -272,28 +259,6 @@ class RowsToShow:
         if replace(compared, influence=side.influence) != side:
             return False
         return set(side.influence.layout(self.table).sets) <= set(effect.layout.sets)
-
-    def _maskings(self, effects: Sequence[ResolvedExplainer]) -> FittedMaskings:
-        """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
-        fitted = self.fitted
-        reference = fitted.reference
-        everything = frozenset(range(fitted.table.n_columns))
-        learned_maskings = reference.baselines.keys() | reference.copulas.keys()
-        readings = set()
-        changes = set()
-        for effect in effects:
-            changes |= effect.changes() - reference.steps.keys()
-            for reading in effect.readings() - reference.bins.keys():
-                masking, visible = reading
-                lacks_ratios = (
-                    masking in reference.copulas
-                    and visible not in (frozenset(), everything)
-                    and column_of_ratios(visible, everything) is None
-                )
-                if masking not in learned_maskings or lacks_ratios:
-                    readings.add(reading)
-        added = fit_maskings(readings, changes, fitted.table, fitted.weights, self.seed)
-        return reference.joined(added)
 
     def disagreement(self) -> Callable[[IntArray], float]:
         """How much explanations disagree on some of the rows.
@@ -305,26 +270,37 @@ class RowsToShow:
             in the fit.
         """
         fitted = self.fitted
-        roots = fitted.root_disagreements
-        everywhere = self.rows.observe(both_sides(fitted.comparisons)).evaluations
+        roots = fitted.disagreements
+        everywhere = ask_about(fitted, effects_of(fitted.questions), self.rows)
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
-        objective = ScaledObjective(
-            fitted.comparisons, factors, fitted.floors, float(everywhere.weights.sum())
-        )
-        return lambda rows: objective.on(everywhere.restrict(rows))
+
+        def of_rows(places: IntArray) -> float:
+            inside = everywhere.take(places)
+            whole = RegionWeights.whole(inside.rows.weights)
+            by_question = [
+                float(question.regional(inside.outputs[question.output], whole)[0, 0])
+                for question in fitted.questions
+            ]
+            share = inside.rows.weights.sum() / self.rows.weights.sum()
+            return float(factors @ by_question * share)
+
+        return of_rows
 
 
-def _about_some_sets(effect: ResolvedExplainer, layout: PlayersAndSets) -> ResolvedExplainer:
+def _about_some_sets(effect: Effect, layout: PlayersAndSets) -> Effect:
     """An effect of some of its sets; the players stay."""
     places = [effect.layout.sets.index(members) for members in layout.sets]
 
     def chosen(terms: Sequence[Terms]) -> tuple[Terms, ...]:
         return tuple(terms[place] for place in places)
 
+    terms = chosen(effect.terms)
+    read = {term.visible for of_set in terms for term in of_set}
     return replace(
         effect,
         layout=replace(layout, players=effect.layout.players),
-        terms=chosen(effect.terms),
+        terms=terms,
         draws=tuple(chosen(draw) for draw in effect.draws),
+        attributions={key: s for key, s in effect.attributions.items() if key in read},
     )
