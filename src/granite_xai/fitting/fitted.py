@@ -24,7 +24,7 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.evaluations.evaluations import Evaluations, Sample
 from granite_xai.evaluations.needs import Needs
-from granite_xai.evaluations.request import reads_single_columns
+from granite_xai.evaluations.request import reads_parts_of_sets, reads_single_columns
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.judge import predict_by_curves
 from granite_xai.fitting.opening import target_for
@@ -269,10 +269,14 @@ def plan_about(result: FitResult, effects: Sequence[Effect]) -> Plan:
         **{key: of_key for key, of_key in plan.learned.items() if key in needs.facts},
         **learn(lacking, result.rows, result.settings.seed, guarded),
     }
+    n_columns = result.table.n_columns
     values = plan.values
-    if plan.cells and not reads_single_columns(reads, result.table.n_columns):
+    combined = {members: plan.combined[members] for members in reads if members in plan.combined}
+    if len(combined) < len(reads) or not reads_parts_of_sets(reads, needs.coalitions, n_columns):
+        combined = {}
+    if plan.cells and not combined and not reads_single_columns(reads, n_columns):
         values = None
-    return replace(plan, needs=needs, learned=learned, values=values)
+    return replace(plan, needs=needs, learned=learned, values=values, combined=combined)
 
 
 def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:

@@ -13,19 +13,17 @@ import numpy as np
 
 from granite_xai.algebra.behavior import Risk, risk_loss
 from granite_xai.algebra.disagreement import ResolvedQuestion
-from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.effects import Effect
 from granite_xai.algebra.explanation import regional_part
 from granite_xai.algebra.masking import Marginal
-from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.curves.curves import cell_residuals
+from granite_xai.curves.curves import CurveMaker
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.fitting.fit_result import FitResult, FitRun
+from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import GraniteBase, fitted_view
-from granite_xai.fitting.inputs import read_rows_of
 from granite_xai.results.scopes import Scope, region_scopes, scopes_of
-from granite_xai.trees.ensembles import Route, Routed
+from granite_xai.tables import Table
 
 
 class QuestionValues(NamedTuple):
@@ -55,26 +53,36 @@ class RowFigures(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FitValues(Routed):
+class FitValues:
     """A fit with the evaluations of its rows.
 
     Parameters
     ----------
     fitted : FitResult
+    curve_maker : CurveMaker
+        What its curves are made of.
     evaluations : Evaluations
-        With all that the surrogate reads; with the target, where it is known.
-    route : Route
-        The model and the rows.
-    seed : int
-    clusters : array of shape (n_rows,)
-        Number of the cluster of each row.
+        With all that curves read; with the target, where it is known.
     """
 
     fitted: FitResult
+    curve_maker: CurveMaker
     evaluations: Evaluations
-    route: Route
-    seed: int
-    clusters: IntArray
+
+    @property
+    def table(self) -> Table:
+        """The rows."""
+        return self.fitted.table
+
+    @property
+    def clusters(self) -> IntArray:
+        """Number of the cluster of each row, (n_rows,)."""
+        return self.fitted.rows.clusters
+
+    @property
+    def seed(self) -> int:
+        """Of everything that is drawn."""
+        return self.fitted.settings.seed
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -88,11 +96,11 @@ class FitValues(Routed):
 
     def by_row(self) -> RowFigures:
         """Predictions, targets and losses: log loss of probabilities, otherwise squared errors."""
-        predictions = self.evaluations.predictions + self.evaluations.offset
+        predictions = self.evaluations.f + self.evaluations.offset
         target = self.evaluations.y
         losses = None
         if target is not None:
-            loss_name = "log" if self.fitted.predictor.is_probability else "squared"
+            loss_name = "log" if self.fitted.model.is_probability else "squared"
             losses = risk_loss(loss_name).of_predictions(predictions, target)
         return RowFigures(predictions=predictions, target=target, losses=losses)
 
@@ -108,8 +116,8 @@ class FitValues(Routed):
         question : ResolvedQuestion
         scope : Scope
         """
-        at_cells = _question_values(question, self.evaluations.restrict(scope.rows))
-        if question.first.behavior.key != "local" or not self.evaluations.snapped:
+        at_cells = _question_values(question, self.evaluations.take(scope.rows))
+        if question.behavior.key != "local" or not self.curve_maker.cells:
             return at_cells
         first = at_cells.sides[0] + self._left_out_by_cells(question.first, scope)
         second = at_cells.sides[1] + self._left_out_by_cells(question.second, scope)
@@ -120,34 +128,31 @@ class FitValues(Routed):
             gaps=at_cells.gaps,
         )
 
-    def _left_out_by_cells(self, effect: ResolvedExplainer, scope: Scope) -> FloatArray:
+    def _left_out_by_cells(self, effect: Effect, scope: Scope) -> FloatArray:
         """Local effects at the rows' own values less those at the values that stand for them (C22), (n_rows, n_sets).
 
         0 for maskings other than marginal.
         """
-        left_out = np.zeros((len(scope.rows), len(effect.layout.sets)))
+        left_out = np.zeros((len(scope.rows), len(effect.sets)))
         if not isinstance(effect.masking, Marginal):
             return left_out
-        evaluations = self.evaluations
-        shares = np.zeros((1, evaluations.n_rows))
-        weights = evaluations.weights[scope.rows]
+        weights = self.evaluations.weights[scope.rows]
+        shares = np.zeros((1, len(self.evaluations)))
         shares[0, scope.rows] = weights / weights.sum()
-        for number, members in enumerate(effect.layout.sets):
-            by_row = cell_residuals(
-                self.table, evaluations, union(members), effect.combined[number], shares
-            )
-            left_out[:, number] = by_row[0, scope.rows]
+        for number, (members, terms) in enumerate(zip(effect.sets, effect.terms, strict=True)):
+            of_set = self.curve_maker.cell_residuals(members, terms, shares)
+            left_out[:, number] = of_set[0, scope.rows]
         return left_out
 
 
 def _question_values(question: ResolvedQuestion, evaluations: Evaluations) -> QuestionValues:
     """Both sides of a question on all rows of some evaluations."""
-    rows = np.arange(evaluations.n_rows)
-    first = regional_part(0, "", question.first, evaluations, rows).values
-    second = regional_part(0, "", question.second, evaluations, rows).values
+    rows = np.arange(len(evaluations))
+    first = regional_part(question.first, evaluations, rows).values
+    second = regional_part(question.second, evaluations, rows).values
     gaps = question.loss(first - second)
     sizes = np.stack([first, second])
-    if question.first.behavior.per_row:
+    if question.is_local:
         sizes = _typical_sizes([first, second], evaluations.weights)
         gaps = np.average(gaps, axis=0, weights=evaluations.weights)
     return QuestionValues(sides=(first, second), sizes=sizes, gaps=gaps)
@@ -160,16 +165,14 @@ def _typical_sizes(sides: Sequence[FloatArray], weights: FloatArray) -> FloatArr
 
 
 def known_values(
-    granite: GraniteBase, run: FitRun, X: Any = None, y: Any = None
+    granite: GraniteBase, X: Any = None, y: Any = None
 ) -> tuple[FitValues, FloatArray | None]:
     """What a fit knows of its rows; with X and y of the fit also about risk, which costs nothing.
 
     Parameters
     ----------
     granite : Granite
-        Fitted.
-    run : FitRun
-        Of the same fit.
+        Fitted, not loaded or copied.
     X, y : table and array, optional
         Of the fit.
 
@@ -180,20 +183,16 @@ def known_values(
         As numbers.
     """
     view = fitted_view(granite)
-    values = FitValues(
-        fitted=run.result,
-        evaluations=run.surrogate_evaluations.value,
-        route=run.inputs.route,
-        seed=view.seed,
-        clusters=run.inputs.clusters,
-    )
+    result = view.result
+    assert result.curve_maker is not None
+    maker = result.curve_maker.value
+    values = FitValues(result, maker, maker.evaluations)
     if y is None:
         return values, None
-    table = read_rows_of(granite, X)
-    risk = Risk().resolved(view.result.predictor.is_probability)
-    target = view.target(y, table, risk)
-    positions = run.inputs.positions
-    if positions.max() >= table.n_rows or not table.take(positions).same_rows(view.result.table):
+    table = view.read(X)
+    target = view.target(y, table, Risk().resolved(result.model.is_probability))
+    positions = result.rows.positions
+    if positions.max() >= table.n_rows or not table.take(positions).same_rows(result.table):
         raise InputError(
             "X is not the table of the fit.",
             code="P03",

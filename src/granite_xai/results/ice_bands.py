@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.evaluations.fine_curve import FineCurve
+from granite_xai.evaluations.evaluations import Evaluations, Matrix
+from granite_xai.evaluations.values import FineCurve
 from granite_xai.results.fit_values import FitValues
 from granite_xai.tables import Column
 
 LOW_QUANTILE = 0.1
 HIGH_QUANTILE = 0.9
-ROUNDING = 1e-12
-"""Share of the largest prediction, or of a mass, that is rounding."""
+ROUNDING = 1e-12  # share of the largest prediction, or of a mass, that is rounding
 
 
 class Band(NamedTuple):
@@ -75,7 +75,7 @@ def ice_bands(values: FitValues, position: int, read_curves: ReadCurves) -> list
     column = values.table.columns[position]
     curves = _ice_curves(values, position)
     at_places = read_curves(curves.predictions, curves.line_of_level)
-    rounding = ROUNDING * np.abs(evaluations.predictions).max()
+    rounding = ROUNDING * np.abs(evaluations.f).max()
     bands = []
     for scope in values.scopes:
         rows = scope.rows
@@ -92,16 +92,25 @@ def ice_bands(values: FitValues, position: int, read_curves: ReadCurves) -> list
 
 def _ice_curves(values: FitValues, position: int) -> IceCurves:
     """The curves at the values that were evaluated, and at those between that pilot rows were asked at (C22)."""
-    columns = frozenset({position})
     column = values.table.columns[position]
-    matrix = values.evaluations.matrix(columns)
+    matrix = _shown_matrix(values.evaluations, column)
     line_of_level = np.zeros(1 + len(column.levels), dtype=np.intp)
     line_of_level[column.codes + 1] = matrix.codes
-    curves = IceCurves(np.asarray(matrix.values), line_of_level)
-    snapped = values.evaluations.snapped.get(columns)
-    if snapped is None or snapped.fine is None or matrix.levels is None:
+    curves = IceCurves(matrix.values.T, line_of_level)
+    cells = values.curve_maker.cells.get(position)
+    if cells is None or not cells.curves or matrix.levels is None:
         return curves
-    return _with_pilot_values(column, curves, matrix.levels, snapped.fine)
+    fine = cells.curves[values.curve_maker.output]
+    return _with_pilot_values(column, curves, matrix.levels, fine)
+
+
+def _shown_matrix(evaluations: Evaluations, column: Column) -> Matrix:
+    """``E`` of a column, also where the evaluations hold that of the others, or none as it is the only one."""
+    if evaluations.n_columns == 1:
+        _, carriers, codes = np.unique(column.codes, return_index=True, return_inverse=True)
+        return Matrix(np.tile(evaluations.f[carriers], (len(evaluations), 1)), codes.reshape(-1))
+    matrix, is_shown = evaluations.reading(frozenset({column.position}))
+    return matrix if is_shown else matrix.turned()
 
 
 def _with_pilot_values(
@@ -178,7 +187,7 @@ def _error_of_mean(lines: FloatArray, weights: FloatArray, clusters: IntArray) -
     """Standard error of the weighted mean of each line, over clusters of rows.
 
     ``sqrt of sum over clusters of (sum over its rows of p (y - mean))²``, with p the share of a row in the weight.
-    Random signs of the clusters (`engine.signed_weights`) estimate the same.
+    Random signs of the clusters (`inference.noise`) estimate the same.
     """
     shares = weights / weights.sum()
     deviations = (lines - lines @ shares[:, None]) * shares
