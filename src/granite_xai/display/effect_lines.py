@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from granite_xai.algebra.accumulated import AleIntervals
+from granite_xai.algebra.accumulated import Intervals
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.explanation import Part
 from granite_xai.base.text import MISSING
-from granite_xai.base.typing import AleColumn, FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.curves.grids import dependence_bins, ice_curves
 from granite_xai.display.axis import Axis, ShownLevels, shown_levels
 from granite_xai.results.scopes import Scope
@@ -104,13 +104,15 @@ class FeatureInScope:
     def sample_rows(self, size: int) -> IntArray:
         """Some rows at random, the same in all panels of the scope: they carry no label."""
         n_rows = self.table.n_rows
-        generator = np.random.default_rng(self.rows_to_show.seed)
+        generator = np.random.default_rng(self.rows_to_show.fitted.settings.seed)
         return np.sort(generator.choice(n_rows, size=min(size, n_rows), replace=False))
 
     def ice_curves(self, table: Table, levels: ShownLevels) -> FloatArray:
         """Predictions of the model for rows at some levels, shape (rows, levels)."""
         predictor = self.rows_to_show.fitted.model
-        return ice_curves(predictor, table, levels.grid, self.rows_to_show.rows.resources)
+        return ice_curves(
+            predictor, table, levels.grid, self.rows_to_show.fitted.settings.resources
+        )
 
     def bars(self) -> Line:
         """Where the rows lie."""
@@ -137,8 +139,8 @@ def lines_of(
     """
     pure = side.interaction.key == "pure"
     if side.masking.key == "accumulated":
-        intervals = getattr(side.masking, "intervals", 0)
-        steps = shown_values.intervals.get(AleColumn(feature.axis.column.position, intervals))
+        moved = Coalition([feature.axis.column.position])
+        steps = shown_values.intervals.get((side.masking, moved))
         if steps is None:
             return []
         if pure:
@@ -263,9 +265,7 @@ class _Accumulated:
     changes: FloatArray  # (rows,)
 
 
-def _accumulated(
-    feature: FeatureInScope, part: Part, place: int, steps: AleIntervals
-) -> _Accumulated:
+def _accumulated(feature: FeatureInScope, part: Part, place: int, steps: Intervals) -> _Accumulated:
     positions, intervals = steps.within(feature.column)
     edges = steps.fitted.levels[positions]
     changes = part.values[:, place]
@@ -284,9 +284,7 @@ def _accumulated(
     )
 
 
-def _accumulated_curve(
-    feature: FeatureInScope, part: Part, place: int, steps: AleIntervals
-) -> Line:
+def _accumulated_curve(feature: FeatureInScope, part: Part, place: int, steps: Intervals) -> Line:
     """ALE as one line, where rows are."""
     ale = _accumulated(feature, part, place, steps)
     filled = np.flatnonzero(ale.counts)  # intervals that hold rows
@@ -306,7 +304,7 @@ def _accumulated_curve(
 
 
 def _accumulated_changes(
-    feature: FeatureInScope, part: Part, place: int, steps: AleIntervals
+    feature: FeatureInScope, part: Part, place: int, steps: Intervals
 ) -> list[Line]:
     """The change of a single row across its interval; it starts where the running sum is."""
     ale = _accumulated(feature, part, place, steps)

@@ -71,7 +71,7 @@ def surface_of(rows: RowsToShow, scope: Scope, across: Axis, up: Axis, points: i
     n_across = len(levels_across.x)
     n_up = len(levels_up.x)
     n_asked_of_row = n_across * n_up + n_across + n_up
-    require_evaluations(rows.rows.resources, table.n_rows * n_asked_of_row)
+    require_evaluations(rows.fitted.settings.resources, table.n_rows * n_asked_of_row)
     effect_across = ice_curves(predictor, table, levels_across.grid).mean(axis=0)  # F_i
     effect_up = ice_curves(predictor, table, levels_up.grid).mean(axis=0)  # F_j
     joint = _joint_effect(predictor, table, levels_across, levels_up)  # F_ij
