@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,16 +10,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
+from core.test_evaluations_asking import asked_about, rows_of
 from granite_xai.compute import Resources
-from granite_xai.disagreement.disagreement import Disagreement, ResolvedQuestion
-from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.vectors import Vectors
-from granite_xai.explanation.evaluating import evaluate
-from granite_xai.explanation.explainer import Explainer
-from granite_xai.explanation.masking.fitted import FittedMaskings
-from granite_xai.explanation.request import request
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.frameworks import cohex
-from granite_xai.frameworks.alike import Scatter
+from granite_xai.frameworks.alike import Scatter, Vectors, local_question
 from granite_xai.frameworks.cohex import (
     Cohorts,
     distance_to_mean,
@@ -31,13 +26,10 @@ from granite_xai.frameworks.cohex import (
 )
 from granite_xai.frameworks.gadget import spline_basis, sum_around_curve
 from granite_xai.frameworks.vine import OneCut, best_cut, join_like_cuts, judge_cluster
-from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.ensembles import Route
 from strategies import examples
 
 PARTIAL = Explainer("marginal", "local", "partial")
-PURE = Explainer("marginal", "local", "pure")
 
 # ------------------------------------------------------------------------------------------- rows that are alike
 
@@ -51,8 +43,9 @@ def test_scatter_is_the_mean_squared_distance_to_the_mean_vector(data):
     generator = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     inside, weights = generator.random((K, n)) < 0.6, generator.choice([0.5, 1.0, 2.0], size=n)
     several = [generator.integers(-8, 9, size=(n, G)) / 4 for G in (1, 3)]
-    evaluations = SimpleNamespace(vectors=[Vectors(values + offset) for values in several])
-    scatter = Scatter().regional(evaluations, Splits.of(inside, weights))
+    facts = {number: Vectors(values + offset) for number, values in enumerate(several)}
+    regions = RegionWeights.sides(inside.T, weights)
+    scatter = Scatter().regional(SimpleNamespace(facts=facts), regions)
     for k in range(K):
         for side, rows in enumerate((inside[k], ~inside[k])):
             wanted = 0.0
@@ -62,7 +55,7 @@ def test_scatter_is_the_mean_squared_distance_to_the_mean_vector(data):
                     wanted += np.average(
                         ((values[rows] - mean) ** 2).sum(axis=1), weights=weights[rows]
                     )
-            assert scatter[k, side] == pytest.approx(wanted, abs=1e-6)
+            assert scatter[side, k] == pytest.approx(wanted, abs=1e-6)
 
 
 def test_a_cut_along_the_feature_of_a_curve_shortens_the_curve():
@@ -71,15 +64,20 @@ def test_a_cut_along_the_feature_of_a_curve_shortens_the_curve():
     values = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
     curves = generator.integers(-8, 9, size=(5, 5)) / 4
     vectors = Vectors(curves, column=0, grid=values, column_values=values)
-    inside = (values <= 1.0)[None]
-    splits = replace(Splits.of(inside, np.ones(5)), columns=np.array([0]))
-    left, right = Scatter().regional(SimpleNamespace(vectors=[vectors]), splits)[0]
+    goes_left = values <= 1.0
+    regions = RegionWeights.sides(goes_left[:, None], np.ones(5))
+    ((left,), (right,)) = Scatter().regional(SimpleNamespace(facts={0: vectors}), regions)
 
     def scatter_by_hand(rows, points):
         part = curves[np.ix_(rows, points)]
         part = part - part.mean(axis=1, keepdims=True)
         return np.mean(((part - part.mean(axis=0)) ** 2).sum(axis=1))
 
+    whole = RegionWeights.whole(np.ones(3))
+    of_side = vectors.on_side(0, goes_left, is_left=False)
+    (again,) = Scatter().regional(SimpleNamespace(facts={0: of_side}), whole)[0]
+    assert again == pytest.approx(scatter_by_hand([2, 3, 4], [2, 3, 4]))
+    assert vectors.on_side(1, goes_left, is_left=True).values.shape == (2, 5)
     assert left == pytest.approx(scatter_by_hand([0, 1], [0, 1]))
     assert right == pytest.approx(scatter_by_hand([2, 3, 4], [2, 3, 4]))
 
@@ -164,29 +162,28 @@ def model(X):
 
 
 @pytest.fixture(scope="module")
-def X():
-    return np.random.default_rng(1).normal(size=(14, 3)).round(1)
+def rows():
+    rng = np.random.default_rng(1)
+    weights = rng.choice([0.5, 1.0, 2.0], size=14)
+    return rows_of(rng.normal(size=(14, 3)).round(1), weights=weights)
 
 
 @pytest.fixture(scope="module")
-def evaluated(X):
-    return evaluations_of(model, X, np.random.default_rng(2).choice([0.5, 1.0, 2.0], size=len(X)))
+def X(rows):
+    """In the order in which they are evaluated."""
+    return np.column_stack([column.values for column in rows.table.columns])
 
 
-def evaluations_of(model, X, weights):
-    """The evaluations behind partial and pure effects, and these effects."""
-    table = read_table(X, missing="error")
-    route = Route(as_predictor(model), table)
-    effects = [explainer.effect(route, Resources(), 0) for explainer in (PARTIAL, PURE)]
-    evaluations, _ = evaluate(
-        route,
-        request(table, effects),
-        FittedMaskings({}, {}, {}),
-        weights=weights,
-        y=None,
-        resources=Resources(),
-    )
-    return evaluations, effects
+@pytest.fixture(scope="module")
+def evaluated(rows):
+    return evaluations_of(model, rows)
+
+
+def evaluations_of(model, rows):
+    """What the model says for SHAP values beside their pure part, and the question between them."""
+    question = local_question(PARTIAL, rows.table, Resources(), 0)
+    (evaluations,) = asked_about(model, rows, question.needs).outputs
+    return evaluations, question
 
 
 def divisions(n):
@@ -224,8 +221,8 @@ def test_cohorts_are_as_far_apart_as_their_rows_from_their_means(labels, offset,
 @given(labels=divisions(14))
 @examples(20)
 def test_rows_are_explained_with_their_own_cohort_as_reference(X, evaluated, labels):
-    evaluations, effects = evaluated
-    inside = effects_inside(effects[1], evaluations, labels[0])
+    evaluations, question = evaluated
+    inside = effects_inside(question.second, evaluations, labels[0])
     assert inside.shape == (14, 3)
     for k in np.unique(labels[0]):
         rows = np.flatnonzero(labels[0] == k)
@@ -245,8 +242,8 @@ def test_rows_are_explained_with_their_own_cohort_as_reference(X, evaluated, lab
 @examples(15)
 def test_the_pure_loss_is_the_disagreement_inside_each_cohort(evaluated, block, labels):
     """A share of that of one cohort, however many cohorts are scored at once and whoever guided."""
-    evaluations, (partial, pure) = evaluated
-    question = ResolvedQuestion(Disagreement(PARTIAL, PURE), partial, pure)
+    evaluations, question = evaluated
+    partial, pure = question.first, question.second
     one_cohort = np.zeros(14, dtype=np.intp)
 
     def by_loop(line):
@@ -264,7 +261,8 @@ def test_the_pure_loss_is_the_disagreement_inside_each_cohort(evaluated, block, 
 @given(labels=divisions(14))
 @examples(15)
 def test_the_mean_loss_is_a_share_of_that_of_one_cohort(evaluated, labels):
-    evaluations, (partial, _) = evaluated
+    evaluations, question = evaluated
+    partial = question.first
     one_cohort = np.zeros(14, dtype=np.intp)
     on_all_rows = effects_inside(partial, evaluations, one_cohort)
     root = scatter_by_loop(on_all_rows, one_cohort, evaluations.weights)
@@ -274,12 +272,11 @@ def test_the_mean_loss_is_a_share_of_that_of_one_cohort(evaluated, labels):
     np.testing.assert_allclose(losses, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_a_loss_of_nothing_has_no_share(X):
+def test_a_loss_of_nothing_has_no_share(rows):
     """Where one cohort has no loss, neither has any other division; nothing is divided by zero."""
-    evaluations, effects = evaluations_of(lambda X: 0.0 * X[:, 0], X, np.ones(14))
-    question = ResolvedQuestion(Disagreement(PARTIAL, PURE), *effects)
+    evaluations, question = evaluations_of(lambda X: 0.0 * X[:, 0], rows)
     labels = np.arange(14)[None] % 2
-    assert distance_to_mean(evaluations, effects[0])(labels[0])(labels).tolist() == [0.0]
+    assert distance_to_mean(evaluations, question.first)(labels[0])(labels).tolist() == [0.0]
     assert distance_to_pure_effect(evaluations, question)(labels[0])(labels).tolist() == [0.0]
 
 

@@ -15,28 +15,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.algebra.catalog import explanations
-from granite_xai.algebra.disagreement import Disagreement
+from granite_xai.algebra.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.algebra.effects import Effect
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Individual
-from granite_xai.algebra.objective import Measure, ScaledObjective
+from granite_xai.algebra.interaction import Pure
+from granite_xai.algebra.objective import Shares
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.regions import Node, find_leaves
-from granite_xai.search.problem import PartitionResult, Problem, measured
+from granite_xai.search.problem import Measure, PartitionResult, Problem, measured
+from granite_xai.tables import Table
 
 ZERO_SCATTER = 1e-12
 """Scatter of indicators below which a region counts as pure."""
-
-BYTES_OF_NUMBER = 8  # double precision
-
-ARRAYS_ALIVE = 4
-"""Arrays of one number a row and split that exist at once while splits are scored."""
 
 
 def configured(
@@ -80,6 +77,62 @@ def original_settings(points: int | None = None) -> dict[str, Any]:
     return {"confidence_level": None, "resources": Resources(max_grid=points)}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """One vector a row: a curve on a grid, indicators of a cluster, a value to predict. A fact of evaluations.
+
+    With a column, its grid is cut with the region (GADGET): a region that is a part of this column's
+    range reads only the grid points inside it, and curves are centred again on these.
+
+    Parameters
+    ----------
+    values : array of shape (n, n_entries)
+    column : int, optional
+        Position of the column along which curves run; None: all entries count everywhere.
+    grid : array of shape (n_entries,), optional
+        The column's value at each entry.
+    column_values : array of shape (n,), optional
+        The column's value at each row.
+    """
+
+    values: FloatArray
+    column: int | None = None
+    grid: FloatArray | None = None
+    column_values: FloatArray | None = None
+
+    def take(self, places: IntArray) -> Vectors:
+        """Those of some of the rows."""
+        column_values = None if self.column_values is None else self.column_values[places]
+        return replace(self, values=self.values[places], column_values=column_values)
+
+    def on_side(self, column: int, goes_left: BoolArray, is_left: bool) -> Vectors:
+        """Those of the rows on one side of a cut, shortened where it is along their own column."""
+        of_side = self.take(np.flatnonzero(goes_left == is_left))
+        entries = self.left_entries(goes_left) if column == self.column else None
+        if entries is None or self.grid is None:
+            return of_side
+        kept = entries == is_left
+        return replace(of_side, values=centred(of_side.values[:, kept]), grid=self.grid[kept])
+
+    def left_entries(self, goes_left: BoolArray) -> BoolArray | None:
+        """Which entries the left side of a cut along the column reads; None where both sides read all of them."""
+        if self.grid is None or self.column_values is None:
+            return None
+        if goes_left.all() or not goes_left.any():
+            return None
+        # The grid is cut halfway between the neighbours on both sides, as in the original.
+        last_left = self.column_values[goes_left].max()
+        first_right = self.column_values[~goes_left].min()
+        return np.asarray(self.grid <= (last_left + first_right) / 2)
+
+
+def centred(values: FloatArray) -> FloatArray:
+    """Each line of an array (n, n_entries) minus its mean."""
+    if values.shape[1] == 0:
+        return values
+    return np.asarray(values - values.mean(axis=1, keepdims=True))
+
+
 class GrownTree(NamedTuple):
     """A tree that makes rows alike."""
 
@@ -108,77 +161,90 @@ def grow(
     **tree_options
         Of `Tree`, where they are not those of the fit.
     """
-    evaluations = problem.evaluations
-    if vectors:
-        evaluations = replace(evaluations, vectors=tuple(vectors))
-    whole = Splits.whole(evaluations.weights)
-    of_all_rows = float(measure.regional(evaluations, whole)[0, 0])
+    first = problem.sample.outputs[0]
+    facts: dict[Hashable, Any] = dict(enumerate(vectors))
+    outputs = (replace(first, facts={**first.facts, **facts}),)
+    whole = RegionWeights.whole(problem.weights)
+    of_all_rows = float(measure.regional(outputs[0], whole)[0, 0])
     factor = 1.0 / of_all_rows if of_all_rows > floor else 0.0
-    shares = ScaledObjective(
-        comparisons=(measure,),
-        factors=np.array([factor]),
-        floors=np.array([floor]),
-        total=problem.shares.total,
-    )
+    shares = Shares(np.array([factor]), np.array([floor]), total=problem.shares.total)
     posed = replace(
         problem,
-        evaluations=evaluations,
+        sample=problem.sample._replace(outputs=outputs),
+        measures=(measure,),
         shares=shares,
-        roots=np.array([of_all_rows]),
-        chance=None,
+        noise=None,
     )
     tree = replace(problem.tree, search="greedy", **tree_options)
     return GrownTree(root=tree.grown(posed), of_all_rows=of_all_rows)
+
+
+def vectors_of(evaluations: Evaluations) -> list[Vectors]:
+    """The vectors that `grow` has put beside the evaluations."""
+    return [fact for fact in evaluations.facts.values() if isinstance(fact, Vectors)]
 
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
     """Mean squared distance of the rows' vectors to their mean, summed over all vectors: a `Measure`."""
 
-    def split_bytes(self, n_rows: int, n_values: int) -> int:
-        """Bytes that scoring takes for each split of so many rows."""
-        return BYTES_OF_NUMBER * n_rows * ARRAYS_ALIVE
+    output: int = 0
 
-    def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
-        """Scatter of both sides of every split, (K, 2); ``jobs`` is not used: the sums are products of matrices."""
-        total = np.zeros_like(splits.mass)
-        for vectors in evaluations.vectors:
-            left = _scatter_of_regions(vectors.values, splits.left_weights)
-            right = _scatter_of_regions(vectors.values, splits.right_weights)
-            scatter = np.stack([left, right], axis=1)
-            if vectors.column is not None:
-                _shorten_curves(scatter, vectors, vectors.column, splits)
+    def regional(self, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:
+        """Scatter of each region, (sides, K)."""
+        total = np.zeros_like(regions.mass())
+        for vectors in vectors_of(evaluations):
+            scatter = np.stack([_scatter(vectors.values, side) for side in sides(regions)])
+            if vectors.column is not None and regions.total is not None:
+                _shorten_curves(scatter, vectors, regions)
             total = total + scatter
         return total
 
 
-def _shorten_curves(scatter: FloatArray, vectors: Vectors, column: int, splits: Splits) -> None:
-    """Score cuts along the column of a curve anew, in place: they shorten the curve as well."""
-    for split in np.flatnonzero(splits.columns == column):
-        entries = vectors.left_entries(splits.inside[split], column)
+def sides(regions: RegionWeights) -> list[FloatArray]:
+    """Weight of each row in each region, 0 outside, (n, K): of the left sides, and of the right ones."""
+    if regions.total is None:
+        return [regions.weights]
+    return [regions.weights, np.where(regions.weights > 0, 0.0, regions.total[:, None])]
+
+
+def _shorten_curves(scatter: FloatArray, vectors: Vectors, regions: RegionWeights) -> None:
+    """Score cuts along the column of a curve anew, in place: they shorten the curve as well.
+
+    They are the cuts with all larger values of the column on one side.
+    """
+    goes_left = regions.weights > 0
+    column_values = vectors.column_values
+    if column_values is None:
+        return
+    last_left = np.where(goes_left, column_values[:, None], -np.inf).max(axis=0)
+    first_right = np.where(goes_left, np.inf, column_values[:, None]).min(axis=0)
+    left, right = sides(regions)
+    for cut in np.flatnonzero(last_left < first_right):
+        entries = vectors.left_entries(goes_left[:, cut])
         if entries is not None:
             left_curves = centred(vectors.values[:, entries])
             right_curves = centred(vectors.values[:, ~entries])
-            scatter[split, 0] = _scatter_of_regions(left_curves, splits.left_weights[[split]])[0]
-            scatter[split, 1] = _scatter_of_regions(right_curves, splits.right_weights[[split]])[0]
+            scatter[0, cut] = _scatter(left_curves, left[:, [cut]])[0]
+            scatter[1, cut] = _scatter(right_curves, right[:, [cut]])[0]
 
 
-def _scatter_of_regions(values: FloatArray, members: FloatArray) -> FloatArray:
+def _scatter(values: FloatArray, members: FloatArray) -> FloatArray:
     """Scatter of vectors in each of some regions, (K,).
 
     Parameters
     ----------
     values : array of shape (n, n_entries)
-    members : array of shape (K, n)
+    members : array of shape (n, K)
         Weight of each row in each region; 0 outside.
     """
-    mass = members.sum(axis=1)  # (K,)
+    mass = members.sum(axis=0)  # (K,)
     divisor = np.where(mass > 0, mass, 1.0)
     # Centred by the common mean first: what all rows share must not swamp what sets them apart.
     total_mass = float(mass.sum()) or 1.0
-    deviations = values - members.sum(axis=0) @ values / total_mass
-    means = (members @ deviations) / divisor[:, None]  # (K, n_entries)
-    mean_squares = (members @ np.square(deviations).sum(axis=1)) / divisor
+    deviations = values - members.sum(axis=1) @ values / total_mass
+    means = (members.T @ deviations) / divisor[:, None]  # (K, n_entries)
+    mean_squares = (np.square(deviations).sum(axis=1) @ members) / divisor
     return np.asarray(np.maximum(mean_squares - np.square(means).sum(axis=1), 0.0))
 
 
@@ -201,7 +267,7 @@ def put_into_rules(problem: Problem, labels: IntArray) -> PartitionResult:
     indicators = (labels[:, None] == np.arange(int(labels.max()) + 1)).astype(np.float64)
     root = grow(problem, Scatter(), ZERO_SCATTER, [Vectors(indicators)]).root
     regions = find_leaves(root, table, table.names)
-    weights = problem.evaluations.weights
+    weights = problem.weights
     mass = np.zeros((int(regions.max()) + 1, indicators.shape[1]))  # (regions, labels)
     np.add.at(mass, (regions, labels), weights)
     return PartitionResult(
@@ -237,3 +303,36 @@ def local_explainer(choice: str | Explainer, argument: str) -> Explainer:
             hint='Choose an explanation with local behavior, such as "shap".',
         )
     return explainer
+
+
+def local_question(
+    explainer: Explainer, table: Table, resources: Resources, seed: int
+) -> ResolvedQuestion:
+    """Local effects on a table, beside their pure part: what a partitioner reads besides the question.
+
+    Parameters
+    ----------
+    explainer : Explainer
+    table : Table
+    resources : Resources
+    seed : int
+    """
+    question = Disagreement(explainer, replace(explainer, interaction=Pure()))
+    return question.resolve(table, max_evaluations=resources.max_evaluations, seed=seed)
+
+
+def local_values(
+    effect: Effect, evaluations: Evaluations, regions: RegionWeights | None = None
+) -> FloatArray:
+    """Local effects of every set at every row, (n_sets, n, K), each row on its own side.
+
+    Parameters
+    ----------
+    effect : Effect
+    evaluations : Evaluations
+    regions : RegionWeights, optional
+        None: all rows are one region.
+    """
+    if regions is None:
+        regions = RegionWeights.whole(evaluations.weights)
+    return np.stack(list(effect.values(evaluations, regions)))

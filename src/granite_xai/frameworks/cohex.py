@@ -7,26 +7,29 @@ have no unit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from granite_xai.algebra.disagreement import Disagreement
-from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.effects import Effect
 from granite_xai.algebra.explainer import Explainer
-from granite_xai.algebra.interaction import Pure
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.frameworks.alike import configured, local_explainer, one_group, put_into_rules
-from granite_xai.search.local_effects import local_values
+from granite_xai.frameworks.alike import (
+    configured,
+    local_explainer,
+    local_question,
+    local_values,
+    one_group,
+    put_into_rules,
+)
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.tables import Column, Table
-from granite_xai.trees.ensembles import Route
 
 PATIENCE = 30
 """Random starts in a row without a better end, after which a round ends."""
@@ -135,28 +138,21 @@ class Cohorts(Partitioner):
             whole_number(name, getattr(self, name), at_least=1)
         local_explainer(self.on, "on")
 
-    def extra_effects(
-        self, route: Route, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
-        """The local effects that are read of the model."""
+    def extra_effects(self, table: Table, resources: Resources, seed: int) -> tuple[Any, ...]:
+        """The local effects that are read of the model, beside their pure part."""
         explainer = local_explainer(self.on, "on")
-        explainers = [explainer]
-        if self.against == "pure":
-            explainers.append(replace(explainer, interaction=Pure()))
-        return tuple(side.effect(route, resources, seed) for side in explainers)
+        return (local_question(explainer, table, resources, seed),)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Choose representatives, and describe their cohorts."""
         if problem.below_noise_floor:
             return one_group(problem)
-        explainer = local_explainer(self.on, "on")
+        evaluations = problem.sample.outputs[0]
+        (question,) = self.extra_effects(problem.table, problem.resources, problem.seed)
         if self.against == "mean":
-            effect = explainer.effect(problem.route, problem.resources, problem.seed)
-            loss = distance_to_mean(problem.evaluations, effect)
+            loss = distance_to_mean(evaluations, question.first)
         else:
-            question = Disagreement(explainer, replace(explainer, interaction=Pure()))
-            resolved = question.compare(problem.route, problem.resources, problem.seed)
-            loss = distance_to_pure_effect(problem.evaluations, resolved)
+            loss = distance_to_pure_effect(evaluations, question)
         generator = np.random.default_rng(problem.seed)
         division = self.search(loss, row_distances(problem.table), generator)
         return put_into_rules(problem, division)
@@ -277,17 +273,17 @@ def _distances_in(column: Column) -> FloatArray:
     return np.asarray(np.where(np.isnan(squares), one_is_missing, squares))
 
 
-def distance_to_mean(evaluations: Evaluations, effect: ResolvedExplainer) -> GuidedLoss:
+def distance_to_mean(evaluations: Evaluations, effect: Effect) -> GuidedLoss:
     """Squared distance of a row's explanation to the mean of its cohort (CohEx).
 
     Parameters
     ----------
     evaluations : Evaluations
-    effect : ResolvedExplainer
+    effect : Effect
         The local explanation.
     """
     weights = evaluations.weights
-    one_cohort = np.zeros((1, evaluations.n_rows), dtype=np.intp)
+    one_cohort = np.zeros((1, len(evaluations)), dtype=np.intp)
     vectors = effects_inside(effect, evaluations, one_cohort[0])
     of_one_cohort = scatter_within(vectors, one_cohort, weights)[0] or 1.0
 
@@ -316,13 +312,13 @@ def distance_to_pure_effect(evaluations: Evaluations, question: Any) -> GuidedLo
         total = np.zeros(len(divisions))
         for start in range(0, len(number), BLOCK):
             block = slice(start, start + BLOCK)
-            members = divisions[place[block]] == number[block][:, None]  # (block, n)
-            splits = Splits.of(members, evaluations.weights)
-            disagreement = question.regional(evaluations, splits)[:, 0]
-            np.add.at(total, place[block], disagreement * splits.mass[:, 0])
+            members = (divisions[place[block]] == number[block][:, None]).T  # (n, block)
+            cohorts_of_block = RegionWeights.lines(members * evaluations.weights[:, None])
+            disagreement = question.regional(evaluations, cohorts_of_block)[0]
+            np.add.at(total, place[block], disagreement * cohorts_of_block.mass()[0])
         return np.asarray(total / evaluations.weights.sum())
 
-    one_cohort = np.zeros((1, evaluations.n_rows), dtype=np.intp)
+    one_cohort = np.zeros((1, len(evaluations)), dtype=np.intp)
     of_one_cohort = float(disagreements(one_cohort)[0]) or 1.0
 
     def guided_by(guiding: IntArray) -> Loss:
@@ -332,21 +328,19 @@ def distance_to_pure_effect(evaluations: Evaluations, question: Any) -> GuidedLo
     return guided_by
 
 
-def effects_inside(
-    effect: ResolvedExplainer, evaluations: Evaluations, division: IntArray
-) -> FloatArray:
+def effects_inside(effect: Effect, evaluations: Evaluations, division: IntArray) -> FloatArray:
     """Local effects of each row with its own cohort as reference, (n, sets).
 
     Parameters
     ----------
-    effect : ResolvedExplainer
+    effect : Effect
     evaluations : Evaluations
     division : array of shape (n,)
     """
-    members = division == np.arange(division.max() + 1)[:, None]  # (cohorts, n)
-    splits = Splits.of(members, evaluations.weights)
-    values = local_values(effect, evaluations, splits)  # (sets, cohorts, n)
-    return np.asarray(values[:, division, np.arange(len(division))].T)
+    members = division[:, None] == np.arange(division.max() + 1)  # (n, cohorts)
+    cohorts = RegionWeights.lines(members * evaluations.weights[:, None])
+    values = local_values(effect, evaluations, cohorts)  # (sets, n, cohorts)
+    return np.asarray(values[:, np.arange(len(division)), division].T)
 
 
 def scatter_within(vectors: FloatArray, divisions: IntArray, weights: FloatArray) -> FloatArray:

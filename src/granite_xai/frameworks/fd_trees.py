@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np  # noqa: F401  # for the example
 
-from granite_xai.algebra.effects import ResolvedExplainer
 from granite_xai.algebra.objective import Objective
 from granite_xai.base.options import choose
 from granite_xai.compute import Resources
+from granite_xai.curves.grids import require_numeric
 from granite_xai.estimator import Granite
 from granite_xai.frameworks.alike import configured, original_settings
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
-from granite_xai.surrogate.grids import require_numeric
-from granite_xai.trees.ensembles import Route
+from granite_xai.tables import Table
 
 OBJECTIVES = {
     "coe": "coe",
@@ -61,13 +60,11 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
 class NumericTree(Partitioner):
     """The tree that the options of the estimator describe, refusing features that an original cannot split."""
 
-    def extra_effects(
-        self, route: Route, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, table: Table, resources: Resources, seed: int) -> tuple[Any, ...]:
         """Nothing further is read of the model; other than numeric features are refused."""
-        require_numeric(route.table.columns, "the original form (exact=True)")
+        require_numeric(table.columns, "the original form (exact=True)")
         return ()
 
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions of a problem."""
-        return problem.tree.partition(problem)  # type: ignore[no-any-return]
+        return problem.tree.partition(problem)

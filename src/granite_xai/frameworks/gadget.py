@@ -13,25 +13,32 @@ import numpy as np
 
 from granite_xai.algebra.accumulated import Accumulated
 from granite_xai.algebra.disagreement import question as named_question
-from granite_xai.algebra.effects import ResolvedExplainer
+from granite_xai.algebra.effects import Effect
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Individual
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Resources
-from granite_xai.engine.splits import Splits
+from granite_xai.curves.grids import ice_curves, make_grid, require_numeric
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise_floor import rounding_floor
-from granite_xai.evaluations.vectors import Vectors, centred
-from granite_xai.frameworks.alike import GrownTree, Scatter, configured, grow, original_settings
+from granite_xai.frameworks.alike import (
+    GrownTree,
+    Scatter,
+    Vectors,
+    centred,
+    configured,
+    grow,
+    local_question,
+    local_values,
+    original_settings,
+    sides,
+    vectors_of,
+)
 from granite_xai.regions import leaves
-from granite_xai.search.local_effects import local_values
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
-from granite_xai.surrogate.grids import make_grid, require_numeric
-from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Column, Table
-from granite_xai.trees.ensembles import Route
 
 EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
 """The question behind each kind of effect."""
@@ -163,23 +170,22 @@ class RepidTree(Partitioner):
         """Effects of the compared features, one by one."""
         return Individual([table.names[position] for position in self._columns(table)])
 
-    def extra_effects(
-        self, route: Route, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, table: Table, resources: Resources, seed: int) -> tuple[Any, ...]:
         """The local effects that are read of the model; other than numeric features are refused first."""
-        require_numeric(route.table.columns, "the original form (exact=True)")
-        influence = self._influence(route.table)
+        require_numeric(table.columns, "the original form (exact=True)")
+        influence = self._influence(table)
         if self.effect == "pd":  # ICE curves are asked for later
             return ()
         if self.effect == "ale":
             explainer = Explainer(Accumulated(self.intervals), "local", "full", influence)
         else:
             explainer = Explainer("marginal", "local", "partial", influence)
-        return (explainer.effect(route, resources, seed),)
+        return (local_question(explainer, table, resources, seed),)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
-        rounding = rounding_floor(len(self._columns(problem.table)), np.square, 1, problem.error)
+        # What errors of single predictions can produce (C4).
+        rounding = len(self._columns(problem.table)) * (4.0 * problem.sample.errors[0]) ** 2
         if self.effect == "pd":
             tree = self._around_mean_curve(problem, rounding)
         elif self.effect == "ale":
@@ -205,7 +211,7 @@ class RepidTree(Partitioner):
         curves = []
         for position in self._columns(problem.table):
             grid = make_grid(problem.table, position, self.points, "equidistant")
-            ice = centred(ice_curves(problem.predictor, problem.table, grid, problem.resources))
+            ice = centred(ice_curves(problem.plan.model, problem.table, grid, problem.resources))
             vectors = Vectors(ice)
             if self.trim:
                 values = problem.table.columns[position].values
@@ -215,15 +221,14 @@ class RepidTree(Partitioner):
 
     def _around_ale(self, problem: Problem, rounding: float) -> GrownTree:
         """Changes across intervals around their mean."""
-        influence = self._influence(problem.table)
-        ale = named_question("ale", intervals=self.intervals).with_influence(influence)
-        resolved = ale.compare(problem.route, problem.resources, problem.seed)
-        return self._grow(problem, resolved, rounding, ())
+        (ale,) = self.extra_effects(problem.table, problem.resources, problem.seed)
+        return self._grow(problem, ale, rounding, ())
 
     def _around_dependence(self, problem: Problem, rounding: float) -> GrownTree:
         """SHAP values around a curve of their feature."""
-        (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
-        values = local_values(effect, problem.evaluations)[:, 0]  # (features, n)
+        (question,) = self.extra_effects(problem.table, problem.resources, problem.seed)
+        effect = question.first
+        values = local_values(effect, problem.sample.outputs[0])[..., 0]  # (features, n)
         vectors = []
         for position, values_of_feature in zip(self._columns(problem.table), values, strict=True):
             basis = spline_basis(problem.table.columns[position])
@@ -244,7 +249,7 @@ class AroundDependence:
 
     Parameters
     ----------
-    effect : ResolvedExplainer
+    effect : Effect
         The local effects.
     recalculate : bool
         Whether effects are those inside the region; otherwise those on all rows.
@@ -252,29 +257,26 @@ class AroundDependence:
         Weight of all rows: curves of small regions are smoothed the more.
     """
 
-    effect: ResolvedExplainer
+    effect: Effect
     recalculate: bool
     mass: float
+    output: int = 0
 
-    def split_bytes(self, n_rows: int, n_values: int) -> int:
-        """Bytes that scoring takes for each split of so many rows."""
-        n_coefficients = KNOTS + 2
-        return 8 * (4 * n_rows + 4 * n_coefficients**2)
-
-    def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
-        """Mean over the rows of both sides of every split, (K, 2)."""
+    def regional(self, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:
+        """Mean over the rows of each region, (sides, K)."""
+        mass = regions.mass()
+        total = np.zeros_like(mass)
         if self.recalculate:
-            effects_inside = local_values(self.effect, evaluations, splits)  # (features, K, n)
-        total = np.zeros(splits.mass.shape)
-        for feature, vectors in enumerate(evaluations.vectors):
-            effects = vectors.values[:, 0]
+            effects_inside = local_values(self.effect, evaluations, regions)  # (features, n, K)
+        for feature, vectors in enumerate(vectors_of(evaluations)):
+            effects = vectors.values[:, [0]]
             basis = vectors.values[:, 1:]
             if self.recalculate:
                 effects = effects_inside[feature]
-            effects = np.broadcast_to(effects, splits.inside.shape)  # (K, n)
-            total[:, 0] += sum_around_curve(effects, basis, splits.left_weights, self.mass)
-            total[:, 1] += sum_around_curve(effects, basis, splits.right_weights, self.mass)
-        return np.asarray(total / np.where(splits.mass > 0, splits.mass, 1.0))
+            effects = np.broadcast_to(effects, regions.weights.shape).T  # (K, n)
+            for side, weights in enumerate(sides(regions)):
+                total[side] += sum_around_curve(effects, basis, weights.T, self.mass)
+        return np.asarray(total / np.where(mass > 0, mass, 1.0))
 
 
 def spline_basis(column: Column) -> FloatArray:

@@ -8,17 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from granite_xai.algebra.effects import ResolvedExplainer
-from granite_xai.algebra.masking.intervals import interval_edges
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Resources
 from granite_xai.estimator import Granite
-from granite_xai.evaluations.vectors import Vectors
-from granite_xai.frameworks.alike import ZERO_SCATTER, Scatter, configured, grow
+from granite_xai.algebra.conditional import interval_edges
+from granite_xai.frameworks.alike import ZERO_SCATTER, Scatter, Vectors, configured, grow
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
-from granite_xai.tables import Column
-from granite_xai.trees.ensembles import Route
+from granite_xai.tables import Column, Table
 
 
 def transformation_trees(
@@ -85,11 +82,9 @@ class Subgroups(Partitioner):
     def __post_init__(self) -> None:
         choose("by", self.by, {name: name for name in ("distribution", "mean")})
 
-    def extra_effects(
-        self, route: Route, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, table: Table, resources: Resources, seed: int) -> tuple[Any, ...]:
         """Nothing is read of the model; an unknown feature is refused before any work."""
-        route.table.resolve(self.feature, "feature")
+        table.resolve(self.feature, "feature")
         return ()
 
     def partition(self, problem: Problem) -> PartitionResult:

@@ -9,26 +9,24 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from granite_xai.algebra.effects import ResolvedExplainer
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Resources
+from granite_xai.curves.grids import GRIDS, ice_curves, make_grid, require_numeric
 from granite_xai.estimator import Granite
-from granite_xai.evaluations.vectors import centred
 from granite_xai.frameworks.alike import (
+    centred,
     configured,
     local_explainer,
+    local_question,
+    local_values,
     one_group,
     original_settings,
     put_into_rules,
 )
-from granite_xai.search.local_effects import local_values
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
-from granite_xai.surrogate.grids import GRIDS, make_grid, require_numeric
-from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import Table
-from granite_xai.trees.ensembles import Route
 
 METHODS = ("ward", "k-means", "birch")
 KEPT_DIGITS = 9
@@ -124,7 +122,7 @@ class Ice:
         """One curve a row, shape (n, G)."""
         position = problem.table.resolve(self.feature, "feature")
         grid = make_grid(problem.table, position, self.points, self.grid)
-        curves = ice_curves(problem.predictor, problem.table, grid, problem.resources)
+        curves = ice_curves(problem.plan.model, problem.table, grid, problem.resources)
         if self.center:
             curves = centred(curves)
         if self.differences and curves.shape[1] > 1:
@@ -171,15 +169,14 @@ class Clusters(Partitioner):
         if not isinstance(self.on, Ice):
             local_explainer(self.on, "on")
 
-    def extra_effects(
-        self, route: Route, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, table: Table, resources: Resources, seed: int) -> tuple[Any, ...]:
         """The local effects that are read of the model; curves are asked for later."""
         if not isinstance(self.on, Ice):
-            return (local_explainer(self.on, "on").effect(route, resources, seed),)
-        route.table.resolve(self.on.feature, "feature")
+            explainer = local_explainer(self.on, "on")
+            return (local_question(explainer, table, resources, seed),)
+        table.resolve(self.on.feature, "feature")
         if self.merge:
-            require_numeric(route.table.columns, "the original form (exact=True)")
+            require_numeric(table.columns, "the original form (exact=True)")
         return ()
 
     def partition(self, problem: Problem) -> PartitionResult:
@@ -189,8 +186,8 @@ class Clusters(Partitioner):
         if isinstance(self.on, Ice):
             vectors = self.on.vectors(problem)
         else:
-            (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
-            vectors = local_values(effect, problem.evaluations)[:, 0].T
+            (question,) = self.extra_effects(problem.table, problem.resources, problem.seed)
+            vectors = local_values(question.first, problem.sample.outputs[0])[..., 0].T
         if self.merge and isinstance(self.on, Ice):
             return self._merged_partition(problem, self.on, vectors)
         return put_into_rules(problem, self.labels(vectors, problem.seed))
