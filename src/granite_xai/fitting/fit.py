@@ -379,8 +379,10 @@ def _with_each_output(
         labels = [
             question.label.removesuffix(f" of {name}") for question in searching.questions[chosen]
         ]
+        model = opened.model.outputs[name]
         of_output = replace(
             searching,
+            plan=searching.plan.of_output(number, model),
             settings=searching.settings.given(GivenRules(joint.partition)),
             questions=tuple(
                 question.about_output(0, label)
@@ -390,7 +392,6 @@ def _with_each_output(
             floors=searching.floors[chosen],
         )
         search_of_output = of_output.on(search.sample.of_output(number))
-        model = opened.model.outputs[name]
         outputs[name] = _described(
             replace(opened, model=model),
             of_output,

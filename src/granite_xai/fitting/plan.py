@@ -191,6 +191,17 @@ class Plan:
         """Values that a pilot chose for columns, by position."""
         return self.values if isinstance(self.values, Mapping) else {}
 
+    def of_output(self, number: int, model: Predictor) -> Plan:
+        """What is asked about one of several outputs, of a model that predicts it alone."""
+        values = self.values
+        if isinstance(values, Mapping):
+            values = {
+                position: replace(cells, curves=cells.curves[number : number + 1])
+                for position, cells in values.items()
+            }
+        probed = self.probed._replace(outputs=(self.probed.outputs[number],))
+        return replace(self, model=model, values=values, probed=probed)
+
     def ask(self, rows: Rows, record: Diagnostics | None = None) -> Sample:
         """What the model says about some rows.
 
@@ -310,7 +321,13 @@ def _gaps(question: ResolvedQuestion, sample: Sample) -> FloatArray:
 def answered_coalitions(sample: Sample) -> frozenset[Coalition]:
     """Visible columns whose masked models are read from a sample as it is."""
     evaluations = sample.outputs[0]
-    return frozenset({Coalition(), evaluations.everything, *evaluations.matrices})
+    everything = evaluations.everything
+    answered = {Coalition(), everything, *evaluations.matrices}
+    # From the values that all rows have the other columns are read as well.
+    answered |= {
+        everything - columns for columns in evaluations.matrices.keys() - evaluations.moved.keys()
+    }
+    return frozenset(answered)
 
 
 def make_plan(
