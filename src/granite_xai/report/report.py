@@ -23,7 +23,7 @@ from granite_xai.base.text import ALL_ROWS, plain
 from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_granite
 from granite_xai.fitting.fitted import fitted_view
-from granite_xai.fitting.inputs import collected_for
+from granite_xai.fitting.opening import collected
 from granite_xai.fitting.settings import GraniteOptions, chosen_seed
 from granite_xai.report.markdown import markdown
 from granite_xai.report.page import render
@@ -257,7 +257,7 @@ def explain(
     began = time.perf_counter()
     granite = Granite(model, question, **options)
     seed = chosen_seed(granite.random_state)
-    X, y, sample_weight, _ = collected_for(granite, X, y, sample_weight, seed=seed)
+    X, y, sample_weight, _ = collected(granite, X, y, sample_weight, seed=seed)
     fit_granite(granite, X, y, sample_weight, seed=seed)
     story = None
     if not granite.outputs_:

@@ -122,5 +122,6 @@ def _features_that_fall(falls: Mapping[str, float]) -> list[str]:
     largest = max(falls.values(), default=0.0)
     if largest <= 0:
         return []
-    ranked = sorted(falls, key=lambda name: -falls[name])
+    # Equal falls differ by rounding: they keep their order.
+    ranked = sorted(falls, key=lambda name: -round(falls[name] / largest, 9))
     return [name for name in ranked if falls[name] >= FURTHER_FEATURE * largest]
