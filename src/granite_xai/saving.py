@@ -15,6 +15,10 @@ The content of a fit has no row of the data and no model::
     options      of `Granite`, without the model
     diagnostics  what the fit noticed, without seconds: files of equal fits are equal
     rows         positions of the search rows in the table of the user, and their weights; null: as they are, and all 1
+    missing      whether missing values are allowed
+    plan         what is asked about any rows: values that stand for columns, and those of sets (combined); what
+                 maskings learned, with the copulas of which it speaks; what the probe found
+    questions    of each how it was resolved: by_paths of trees, pairs of orders that were drawn
     fit          what was found; where all outputs are explained, in all of them together
     outputs      of each output by its name the same, where all are explained; otherwise empty
 
@@ -22,18 +26,16 @@ and of what was found::
 
     output       which output of the model is explained: label, probability, classes, explained
     row          one row of medians and most frequent values, its dtypes, and the prediction of the model there
-    questions    of each how it was resolved: by_paths of trees, pairs of orders that were drawn
-    weights, disagreements, floors   of the questions; remaining: share left in the regions
     partition    as `Partition.to_dict` has it
+    disagreements, floors, exceeded      of the questions
     curves       effects (sets of columns); regions and everywhere: the mean prediction, the curve of each column at its
                  values, and the means of effects of several columns; fidelity, global_fidelity
-    maskings     bins, copulas, intervals and baselines that maskings learned; values: those that stand for columns
-    missing, confidence, chance, estimate, stability, path, nodes     as `FitResult` has them
+    estimate, nodes, stability, path     as `FitResult` has them
     attributes   further fitted attributes, such as ``clusters_``
 
 What JSON has no type for is an object that says under ``"$"`` what it is (`_Plain`): an array, a tuple, a column of
-the table, or a record, which has a class of the package and its fields by name. A change of what is written is a change
-of this module and of `VERSION`.
+the table, or a record, which has one of the classes of `RECORDS` and its fields by name. A change of what is written
+is a change of this module and of `VERSION`.
 """
 
 from __future__ import annotations
@@ -44,31 +46,30 @@ import json
 import math
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date, timedelta
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from granite_xai import __version__, partitioners
-from granite_xai.algebra.accumulated import AleIntervals
-from granite_xai.algebra.behavior import BEHAVIORS
-from granite_xai.algebra.disagreement import ResolvedQuestion
-from granite_xai.algebra.effects import MAX_PAIRS
-from granite_xai.algebra.explainer import INFLUENCES
-from granite_xai.algebra.interaction import INTERACTIONS
-from granite_xai.algebra.masking import MASKINGS, bins, copula, fitted
-from granite_xai.algebra.masking.fitted import FittedMaskings
+from granite_xai.algebra.accumulated import Accumulated, Intervals
+from granite_xai.algebra.behavior import Local, Risk, Sensitivity
+from granite_xai.algebra.conditional import ExactBins, IntervalBins, LevelBins, TreeBins
+from granite_xai.algebra.copula import Copula, Margin, WeighedRows
+from granite_xai.algebra.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.algebra.effects import MAX_PAIRS, Attributed, Effect
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.influence import Individual, Interactions, Joint
+from granite_xai.algebra.interaction import Additive, Full, Partial, Pure, Whole
+from granite_xai.algebra.masking import Baseline, Conditional, Marginal, Masking, References
 from granite_xai.algebra.objective import Objective
-from granite_xai.base import typing as terms
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import FormatError, InputError, ModelError, ModelWarning, warn
 from granite_xai.base.files import (
@@ -85,26 +86,36 @@ from granite_xai.base.files import (
 from granite_xai.base.typing import IntArray
 from granite_xai.compute import Resources
 from granite_xai.curves.curves import Curve, RegionSurrogate, Surrogate, SurrogateFit
-from granite_xai.disagreement import disagreement
 from granite_xai.estimator import Granite, set_fitted_attributes
-from granite_xai.evaluations import fine_curve, value_cells
-from granite_xai.explanation import explainer
+from granite_xai.evaluations.needs import Needs
+from granite_xai.evaluations.probe import Probe, Probed
+from granite_xai.evaluations.values import Cells
 from granite_xai.fitting.fit_result import FitResult, FromFile
 from granite_xai.fitting.fitted import fitted_view
-from granite_xai.fitting.settings import chosen_influence
+from granite_xai.fitting.path import Path as TreePath, PathStep
+from granite_xai.fitting.plan import Plan
+from granite_xai.fitting.settings import Settings
+from granite_xai.fitting.stability import SplitStability, Stability
 from granite_xai.frameworks.fd_trees import NumericTree
-from granite_xai.inference import (
-    confidence,
-    described_share,
-    estimate,
-    node_figures,
-    path as tree_path,
-    replicates,
-    stability,
+from granite_xai.inference.estimate import (
+    DescribedShare,
+    DescribedShares,
+    Estimate,
+    EstimateLine,
 )
+from granite_xai.inference.nodes import NodeFigure, NodeFigures
 from granite_xai.models import Predictor, Usage, as_predictor, joint_predictor
 from granite_xai.regions import Partition
-from granite_xai.tables import KINDS, LABELLED, Column, FrameContainer, Outline, Table, read_table
+from granite_xai.tables import (
+    KINDS,
+    LABELLED,
+    Column,
+    FrameContainer,
+    Outline,
+    Rows,
+    Table,
+    read_table,
+)
 from granite_xai.tables.dtypes import dtypes_of, empty_row
 
 VERSION = 4
@@ -268,6 +279,13 @@ def _write_granite(granite: Granite) -> dict[str, Any]:
         "options": {name: plain.write(value, name) for name, value in options.items()},
         "diagnostics": plain.write(_without_seconds(view.diagnostics), "diagnostics_"),
         "rows": _positions_and_weights(result, plain),
+        "missing": result.missing,
+        "plan": plain.write(_content_of_plan(result.plan), "plan"),
+        # Where all outputs are explained, the same questions of each.
+        "questions": [
+            _how_resolved(question)
+            for question in result.questions[: len(result.settings.questions)]
+        ],
         "fit": _write_result(result, plain),
         "outputs": [
             [plain.write(name, "output"), _write_result(of_output, plain)]
@@ -280,9 +298,11 @@ def _positions_and_weights(result: FitResult, plain: _Plain) -> Any:
     """Where the search rows are in the table of the user, and what each counts."""
     if result.from_file is not None:
         return result.from_file.rows
+    positions: IntArray | None = result.rows.positions
+    if np.array_equal(result.rows.positions, np.arange(len(result.rows))):
+        positions = None
     weights = None if np.all(result.weights == 1.0) else result.weights
-    rows = {"positions": result.table.container.origin, "weights": weights}
-    return plain.write(rows, "rows")
+    return plain.write({"positions": positions, "weights": weights}, "rows")
 
 
 def _without_seconds(findings: Mapping[str, Any]) -> dict[str, Any]:
@@ -295,70 +315,71 @@ def _without_seconds(findings: Mapping[str, Any]) -> dict[str, Any]:
     return timeless
 
 
+def _content_of_plan(plan: Plan) -> dict[str, Any]:
+    """What a plan has beside what questions need and options say."""
+    weighed = [learned for learned in plan.learned.values() if isinstance(learned, WeighedRows)]
+    copulas = list({id(learned.copula): learned.copula for learned in weighed}.values())
+    all_learned = []
+    for (masking, visible), learned in plan.learned.items():
+        if isinstance(learned, WeighedRows):  # many of one copula
+            all_learned.append([masking, visible, copulas.index(learned.copula), learned.column])
+        else:
+            all_learned.append([masking, visible, learned])
+    return {
+        "values": plan.values,
+        "combined": plan.combined,
+        "copulas": copulas,
+        "learned": all_learned,
+        "probed": plan.probed.outputs,
+    }
+
+
+def _how_resolved(question: ResolvedQuestion) -> dict[str, Any]:
+    """What decides on the effects of a question beside its table."""
+    sides = (question.first, question.second)
+    return {"by_paths": any(map(_is_by_paths, sides)), "pairs": [*map(_pairs_drawn, sides)]}
+
+
+def _is_by_paths(effect: Effect) -> bool:
+    """Whether an effect comes from the paths of trees."""
+    return any(isinstance(key, Attributed) and key.kind == "paths" for key in effect.attributions)
+
+
+def _pairs_drawn(effect: Effect) -> int:
+    """Pairs of orders of arrival that an effect is a mean over; 0: it is exact."""
+    drawn = [len(summed.draws) for summed in effect.attributions.values()]
+    return max([len(effect.draws), *drawn])
+
+
 def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
     """The content of what was found."""
-    predictor = result.predictor
-    questions = [question for question in result.comparisons if not question.output]
+    model = result.model
+    curves = result.curves.value
     written = {
         "output": {
-            "label": predictor.label,
-            "probability": predictor.is_probability,
-            "classes": predictor.classes,
-            "explained": predictor.explained_class,
+            "label": model.label,
+            "probability": model.is_probability,
+            "classes": model.classes,
+            "explained": model.explained_class,
         },
-        "questions": [
-            {
-                "by_paths": question.first.by_paths or question.second.by_paths,
-                "pairs": [len(question.first.draws), len(question.second.draws)],
-            }
-            for question in questions
-        ],
-        "weights": result.question_weights,
-        "disagreements": result.root_disagreements,
+        "disagreements": result.disagreements,
         "floors": result.floors,
-        "remaining": result.remaining,
-        "curves": _curves(result.additive.value),
-        "maskings": result.reference,
-        "values": result.values,
-        "missing": result.missing,
-        "confidence": result.confidence,
-        "chance": result.chance,
+        "exceeded": result.exceeded,
+        "curves": {
+            "effects": curves.surrogate.effects,
+            "regions": curves.surrogate.regions,
+            "everywhere": curves.everywhere,
+            "fidelity": curves.fidelity,
+            "global_fidelity": curves.global_fidelity,
+        },
         "estimate": result.estimate,
+        "nodes": result.nodes,
         "stability": result.stability,
         "path": result.path,
-        "nodes": result.nodes,
         "attributes": dict(result.learned),
     }
     content: dict[str, Any] = plain.write(written, "fit")
     return {**content, "partition": result.partition.to_dict(), "row": _row_of(result, plain)}
-
-
-def _curves(additive: SurrogateFit) -> dict[str, Any]:
-    surrogate = additive.surrogate
-    everywhere = additive.everywhere
-    return {
-        "effects": surrogate.effects,
-        "regions": [_curves_of_region(region) for region in surrogate.regions],
-        "everywhere": None if everywhere is None else _curves_of_region(everywhere),
-        "fidelity": additive.fidelity,
-        "global_fidelity": additive.global_fidelity,
-    }
-
-
-def _curves_of_region(region: RegionSurrogate) -> dict[str, Any]:
-    return {
-        "mean": region.mean,
-        "curves": [
-            {
-                "column": curve.column,
-                "effects": curve.effects,
-                "centre": curve.centre,
-                "level_shares": curve.level_shares,
-            }
-            for curve in region.curves
-        ],
-        "joint_centres": region.joint_centres,
-    }
 
 
 def _load_granite(content: dict[str, Any], model: Any, X: Any) -> Granite:
@@ -394,164 +415,230 @@ def _unfitted(data: dict[str, Any], plain: _Plain, model: Any) -> Granite:
 
 def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed: int) -> FitResult:
     """What was found, with that of each output; without the model."""
-    outputs: dict[Any, FitResult] = {}
-    for data in content["outputs"]:
-        name, of_output = data
+    settings = _settings_of(granite, seed)
+    model = _read_output(content["fit"], plain)
+    data_of_outputs = {}
+    for name, data in content["outputs"]:
         name = plain.read(name, "granite.outputs")
-        is_new = isinstance(name, str | int | float) and name not in outputs
+        is_new = isinstance(name, str | int | float) and name not in data_of_outputs
         require(is_new, "granite.outputs", f"have {name!r:.60}, which is no name of one output")
-        outputs[name] = _read_result(of_output, content["rows"], granite, plain, seed)
-    result = _read_result(content["fit"], content["rows"], granite, plain, seed)
-    if not outputs:
-        return result
-    comparisons = []
-    for number, name in enumerate(outputs):
-        for question in result.comparisons:
-            label = f"{question.question.label} of {name}"
-            comparisons.append(question.about_output(number, label))
-    result.predictor.outputs = {name: each.predictor for name, each in outputs.items()}
-    return replace(result, comparisons=tuple(comparisons), outputs=outputs)
+        data_of_outputs[name] = data
+    model.outputs = {name: _read_output(data, plain) for name, data in data_of_outputs.items()}
+    plan = _read_plan(content["plan"], plain, settings, model)
+    questions = _resolved_again(content["questions"], settings, model, plain.table)
+    for question in questions:
+        plan = replace(plan, needs=plan.needs | question.needs)
+    shared: dict[str, Any] = {
+        "settings": settings,
+        "missing": bool(content["missing"]),
+        "rows": _read_rows(content["rows"], plain),
+    }
+    outputs = {}
+    of_all = []
+    for number, (name, data) in enumerate(data_of_outputs.items()):
+        model_of_output = model.outputs[name]
+        outputs[name] = _read_result(
+            data,
+            plain,
+            content["rows"],
+            model=model_of_output,
+            plan=plan.of_output(number, model_of_output),
+            questions=tuple(question.about_output(0, question.label) for question in questions),
+            **shared,
+        )
+        of_all += [
+            question.about_output(number, f"{question.label} of {name}") for question in questions
+        ]
+    return _read_result(
+        content["fit"],
+        plain,
+        content["rows"],
+        model=model,
+        plan=plan,
+        questions=tuple(of_all or questions),
+        outputs=outputs,
+        **shared,
+    )
+
+
+def _settings_of(granite: Granite, seed: int) -> Settings:
+    """The options of the fit, on whatever machine they are read."""
+    options = granite.get_params(deep=False)
+    limits = options["resources"] or Resources()
+    options["resources"] = replace(limits, device="cpu")
+    return replace(Settings.of(Granite(**options), seed), resources=limits)
+
+
+def _read_output(data: dict[str, Any], plain: _Plain) -> Any:
+    """What stands for the model, of which it knows the output that was explained."""
+    return Detached(**plain.read(data["output"], "fit.output"))
+
+
+def _read_rows(data: dict[str, Any], plain: _Plain) -> Rows:
+    """The search rows; none where the table was not passed."""
+    table = plain.table
+    every_row = np.arange(0 if isinstance(table.container, Outline) else table.n_rows)
+    positions, weights = (plain.read(data[name], "rows") for name in ("positions", "weights"))
+    if positions is None or not len(every_row):
+        positions = every_row
+    if weights is None or not len(every_row):
+        weights = np.ones(len(every_row))
+    has_weights = weights.shape == every_row.shape
+    require(has_weights, "granite.rows.weights", "are not one for each row")
+    return Rows(
+        y=None,
+        weights=weights,
+        clusters=every_row,
+        positions=positions,
+        source=table,
+        position_in_source=every_row,
+    )
+
+
+def _read_plan(data: dict[str, Any], plain: _Plain, settings: Settings, model: Predictor) -> Plan:
+    """What is asked about any rows, but for what the questions need."""
+    kept = {name: plain.read(part, f"plan.{name[:60]}") for name, part in data.items()}
+    require(_are_values(kept["values"]), "plan.values", "are none that stand for columns")
+    are_cells = all(map(_are_values, kept["combined"].values()))
+    require(are_cells, "plan.combined", "are no values that stand for columns")
+    learned: dict[Any, Any] = {}
+    for masking, visible, of_key, *column in kept["learned"]:
+        if column:
+            copula = kept["copulas"][of_key]
+            require(isinstance(copula, Copula), "plan.copulas", "are none")
+            of_key = WeighedRows(copula, *column)
+        has_key = isinstance(masking, Masking) and isinstance(visible, frozenset)
+        is_learned = has_key and isinstance(of_key, LEARNED)
+        require(is_learned, "plan.learned", "is not what a masking learns of some columns")
+        learned[masking, visible] = of_key
+    are_probes = all(isinstance(of_output, Probe) for of_output in kept["probed"])
+    require(are_probes, "plan.probed", "is not what a probe finds")
+    return Plan(
+        model=model,
+        needs=Needs(),
+        values=kept["values"],
+        learned=learned,
+        probed=Probed(kept["probed"], seconds_per_row=0.0),
+        options=settings.plan_options(None),
+        combined=kept["combined"],
+    )
+
+
+def _are_values(values: Any) -> bool:
+    """Whether these are values that stand for columns: cells, a number of quantiles, or all."""
+    if isinstance(values, Mapping):
+        return all(isinstance(cells, Cells) for cells in values.values())
+    return values is None or type(values) is int
+
+
+def _resolved_again(
+    data: list[Any], settings: Settings, model: Predictor, table: Table
+) -> list[ResolvedQuestion]:
+    """The questions of a loaded Granite, resolved on its table as they were."""
+    require(len(data) == len(settings.questions), "granite.questions", "are more or fewer")
+    resolved = []
+    for (question, _), saved in zip(settings.questions, data, strict=True):
+        effects = []
+        for side, pairs in zip((question.first, question.second), saved["pairs"], strict=True):
+            are_pairs = type(pairs) is int and (pairs == 0 or 1 < pairs <= MAX_PAIRS)
+            require(are_pairs, "granite.questions", "have no such numbers of pairs")
+            effect = side.resolve(
+                table,
+                is_probability=model.is_probability,
+                gives_paths=bool(saved["by_paths"]),
+                seed=settings.seed,
+                pairs=pairs,
+            )
+            effects.append(effect)
+        first, second = effects
+        resolved.append(ResolvedQuestion(question, first, second))
+    return resolved
 
 
 def _read_result(
-    data: dict[str, Any], rows: dict[str, Any], granite: Granite, plain: _Plain, seed: int
+    data: dict[str, Any],
+    plain: _Plain,
+    rows_of_file: Any,
+    *,
+    settings: Settings,
+    rows: Rows,
+    questions: tuple[ResolvedQuestion, ...],
+    **shared: Any,
 ) -> FitResult:
     """What was found about one output, or about all of them together."""
-    table = plain.table
+    table = rows.table
     partition = Partition.from_dict(data["partition"])
     require(partition.names == table.names, "partition.names", "are not those of the table")
+    regions = partition.apply(table) if len(rows) else np.empty(0, dtype=np.intp)
     kept = {}
     for name, part in data.items():
         if name not in ("partition", "row"):
             kept[name] = plain.read(part, f"fit.{name[:60]}")
-    detached = cast(Predictor, Detached(**kept["output"]))
-    maskings = kept["maskings"]
-    require(isinstance(maskings, FittedMaskings), "fit.maskings", "are not what maskings learn")
     for name in kept["attributes"]:
         is_fitted_name = name.isidentifier() and name.endswith("_") and not name.startswith("_")
         is_free = is_fitted_name and not hasattr(Granite, name)
         require(is_free, "fit.attributes", f"have {name[:60]!r}, which is no name of a finding")
-    regions = np.empty(0, dtype=np.intp)
-    weights = np.ones(0)
-    if not isinstance(table.container, Outline):
-        regions = partition.apply(table)
-        given = plain.read(rows["weights"], "rows.weights")
-        weights = np.ones(table.n_rows) if given is None else given
-        require(weights.shape == regions.shape, "rows.weights", "are not one for each row")
-    additive = _read_curves(kept["curves"], regions, weights, table, len(partition))
-    questions = _resolved_again(granite, kept["questions"], seed, detached, table)
-    disagreements = kept["disagreements"]
-    for figures in (disagreements, kept["floors"]):
-        are_numbers = figures.ndim == 1 and bool(np.all(np.isfinite(figures)))
-        require(are_numbers, "fit.disagreements", "are not numbers")
+    for name in ("disagreements", "floors"):
+        are_numbers = kept[name].shape == (len(questions),) and np.all(np.isfinite(kept[name]))
+        require(are_numbers, f"fit.{name}", "are not one number for each question")
+    exceeded = kept["exceeded"]
+    is_decided = exceeded is None or (exceeded.shape, exceeded.dtype) == ((len(questions),), bool)
+    require(is_decided, "fit.exceeded", "does not say yes or no to each question")
+    path = kept["path"]
+    if settings.chooses_alpha and path is not None:
+        settings = settings.with_alpha(path.chosen.alpha)
+    weights = [weight for _, weight in settings.questions]
+    curves = _read_curves(kept["curves"], regions, rows, len(partition))
     return FitResult(
-        table=table,
-        predictor=detached,
-        comparisons=tuple(_as_learned(question, maskings) for question in questions),
-        question_weights=kept["weights"],
-        reference=maskings,
+        settings=settings,
+        rows=rows,
+        questions=questions,
+        question_weights=np.array(weights * (len(questions) // len(weights))),
+        floors=kept["floors"],
+        disagreements=kept["disagreements"],
+        exceeded=exceeded,
         partition=partition,
         regions=regions,
-        weights=weights,
-        root_disagreements=disagreements,
-        floors=kept["floors"],
-        remaining=float(kept["remaining"]),
-        additive=Deferred(lambda: additive, now=True),
-        missing=bool(kept["missing"]),
-        confidence=kept["confidence"],
-        chance=kept["chance"],
+        curves=Deferred(lambda: curves, now=True),
         estimate=kept["estimate"],
-        stability=kept["stability"],
-        path=kept["path"],
-        learned=kept["attributes"],
-        values=kept["values"],
         nodes=kept["nodes"],
-        from_file=FromFile(row=data["row"], rows=rows),
+        stability=kept["stability"],
+        path=path,
+        learned=kept["attributes"],
+        from_file=FromFile(row=data["row"], rows=rows_of_file),
+        **shared,
     )
 
 
 def _read_curves(
-    data: dict[str, Any],
-    regions: IntArray,
-    weights: NDArray[np.float64],
-    table: Table,
-    n_regions: int,
+    data: dict[str, Any], regions: IntArray, rows: Rows, n_regions: int
 ) -> SurrogateFit:
-    def read_region(data: dict[str, Any], rows: IntArray) -> RegionSurrogate:
-        curves = []
-        for curve in data["curves"]:
-            column, effects, shares = curve["column"], curve["effects"], curve["level_shares"]
-            n_levels = len(column.levels)
-            has_levels = effects.shape == (n_levels + 1,) and shares.shape == (n_levels,)
-            require(has_levels, "fit.curves", f"of {column.name!r} are not one for each value")
-            centre = float(curve["centre"])
-            curves.append(Curve(column, effects, centre=centre, level_shares=shares))
-        return RegionSurrogate(
-            mean=float(data["mean"]),
-            curves=tuple(curves),
-            rows=rows,
-            joint_centres=tuple(map(float, data["joint_centres"])),
-        )
-
-    require(
-        len(data["regions"]) == n_regions, "fit.curves", f"are not those of {n_regions} regions"
-    )
-    everywhere = None
-    if data["everywhere"] is not None:
-        everywhere = read_region(data["everywhere"], np.arange(len(regions)))
+    everywhere = data["everywhere"]
+    of_regions = data["regions"]
+    has_regions = len(of_regions) == n_regions
+    require(has_regions, "fit.curves", f"are not those of {n_regions} regions")
+    for region in (*of_regions, everywhere):
+        require(isinstance(region, RegionSurrogate), "fit.curves", "are not curves of regions")
+        for curve in region.curves:
+            n_levels = len(curve.column.levels)
+            shapes = (curve.effects.shape, curve.level_shares.shape)
+            has_levels = shapes == ((n_levels + 1,), (n_levels,))
+            require(has_levels, "fit.curves", f"of {curve.column.name!r} are not one a value")
     surrogate = Surrogate(
         effects=data["effects"],
         regions=tuple(
-            read_region(region, np.flatnonzero(regions == number))
-            for number, region in enumerate(data["regions"])
+            replace(region, rows=np.flatnonzero(regions == number))
+            for number, region in enumerate(of_regions)
         ),
-        table=table,
-        weights=weights,
+        table=rows.table,
+        weights=rows.weights,
     )
     return SurrogateFit(
         surrogate=surrogate,
+        everywhere=replace(everywhere, rows=np.arange(len(regions))),
         fidelity=float(data["fidelity"]),
         global_fidelity=float(data["global_fidelity"]),
-        everywhere=everywhere,
     )
-
-
-class _SavedRoute(NamedTuple):
-    """Stands for the route of the fit (`trees.routes`): all that is read of it when a question is resolved."""
-
-    table: Table
-    predictor: Predictor
-    gives_attributions: bool  # as was decided when the file was written
-
-
-def _resolved_again(
-    granite: Granite, data: list[Any], seed: int, predictor: Predictor, table: Table
-) -> list[ResolvedQuestion]:
-    """The questions of a loaded Granite, resolved on its table as they were."""
-    influence = chosen_influence(granite.influence, granite.groups, granite.features)
-    objective = granite.question
-    if not isinstance(objective, Objective):
-        objective = Objective(objective)
-    questions = [question for question, _ in objective.weighted(influence)]
-    require(len(questions) == len(data), "fit.questions", f"are not {len(questions)}")
-    limits = Resources() if granite.resources is None else granite.resources
-    resolved = []
-    for question, saved in zip(questions, data, strict=True):
-        first, second = saved["pairs"]
-        are_pairs = all(count == 0 or 1 < count <= MAX_PAIRS for count in (first, second))
-        require(are_pairs, "fit.questions", "have no such numbers of pairs")
-        route: Any = _SavedRoute(table, predictor, gives_attributions=bool(saved["by_paths"]))
-        resolved.append(question.compare(route, limits, seed, (first, second)))
-    return resolved
-
-
-def _as_learned(question: ResolvedQuestion, maskings: FittedMaskings) -> ResolvedQuestion:
-    """The question with the masking of the file: what the rows chose, or bins in the paper's algorithm."""
-    learned = {masking for masking, _ in maskings.bins} | maskings.copulas.keys()
-    chosen = question.chosen_by_rows()
-    if {chosen.first.masking, chosen.second.masking} & learned:
-        return chosen
-    return question
 
 
 def _rehearse(granite: Granite, result: FitResult, plain: _Plain) -> None:
@@ -560,11 +647,11 @@ def _rehearse(granite: Granite, result: FitResult, plain: _Plain) -> None:
     granite._repr_mimebundle_()
     for each in (result, *result.outputs.values()):
         saved = None if each.from_file is None else each.from_file.row
-        if saved is not None and not each.additive.value.surrogate.needs_model:
+        if saved is not None and not each.curves.value.surrogate.needs_model:
             cells = plain.read(saved["row"]["value"]["cells"], "fit.row")
             row = plain.rows(cells)
             for region in range(len(each.partition)):
-                each.additive.value.surrogate.predict(row, np.array([region]))
+                each.curves.value.surrogate.predict(row, np.array([region]))
         if each.estimate is not None:
             each.estimate.frame()
             str(each.estimate)
@@ -625,20 +712,22 @@ def _with_model(granite: Granite, result: FitResult, plain: _Plain) -> FitResult
             block=resources.block,
         )
         _require_same_model(predictor, of_output, plain)
-        with_model[name] = replace(of_output, predictor=predictor)
+        plan = replace(of_output.plan, model=predictor)
+        with_model[name] = replace(of_output, model=predictor, plan=plan)
     if not result.outputs:
         return with_model[granite.output]
-    predictors = {name: each.predictor for name, each in with_model.items()}
-    return replace(result, predictor=joint_predictor(predictors), outputs=with_model)
+    joint = joint_predictor({name: each.model for name, each in with_model.items()})
+    plan = replace(result.plan, model=joint)
+    return replace(result, model=joint, plan=plan, outputs=with_model)
 
 
 def _require_same_model(predictor: Predictor, result: FitResult, plain: _Plain) -> None:
     """Refuse a model that explains another output, or predicts something else of what the file knows."""
-    saved = result.predictor
+    saved = result.model
     output = (predictor.is_probability, predictor.explained_class)
     if output != (saved.is_probability, saved.explained_class):
         raise _another_model(f"{predictor.label} is explained, not {saved.label}")
-    regions = result.additive.value.surrogate.regions
+    regions = result.curves.value.surrogate.regions
     means = np.array([region.mean for region in regions])
     table = result.table
     row = None if result.from_file is None else result.from_file.row
@@ -710,7 +799,7 @@ def _row_of(result: FitResult, plain: _Plain) -> Any:
     try:
         cells = [_central_value(column) for column in table.columns]
         row = plain.native_rows(cells, dtypes_of(table.container))
-        prediction = float(result.predictor.on_rows(row)[0])
+        prediction = float(result.model.on_rows(row)[0])
         return {"row": plain.write(row, "row"), "prediction": prediction}
     except Exception:  # each library has errors of its own for a dtype that it does not make
         return None
@@ -828,23 +917,6 @@ class _Plain:
 
     table: Any = None
 
-    @cached_property
-    def records(self) -> dict[str, type]:
-        """The classes that a file may name: operators of the algebra, partitioners, what they learn, and figures."""
-        named: list[Mapping[str, Any]] = [MASKINGS, BEHAVIORS, INTERACTIONS, INFLUENCES]
-        operators = [operator for by_name in named for operator in by_name.values()]
-        modules = {type(operator).__module__ for operator in operators}
-        modules |= {getattr(partitioners, name).__module__ for name in partitioners.__all__}
-        modules |= {module.__name__ for module in _MODULES}
-        modules |= {Objective.__module__, Resources.__module__, NumericTree.__module__}
-        classes = {}
-        for module in sorted(modules):
-            for value in vars(sys.modules[module]).values():
-                is_record = is_dataclass(value) or hasattr(value, "_fields")
-                if isinstance(value, type) and is_record and value.__module__ == module:
-                    classes[value.__name__] = value
-        return classes
-
     def write(self, value: Any, place: str) -> Any:
         """Write a value.
 
@@ -885,7 +957,7 @@ class _Plain:
             cells = [column.values for column in value.columns]
             rows = {"cells": cells, "dtypes": dtypes_of(value.container)}
             return _marked("rows", self.write(rows, place))
-        if self.records.get(type(value).__name__) is type(value):
+        if RECORDS.get(type(value).__name__) is type(value):
             return self._write_record(value, place)
         if isinstance(value, Mapping):
             return self._write_mapping(value, place)
@@ -903,9 +975,8 @@ class _Plain:
         return _marked("array", array_to_json(values))
 
     def _write_record(self, value: Any, place: str) -> Any:
-        names = [field.name for field in fields(value)] if is_dataclass(value) else value._fields
-        if isinstance(value, AleIntervals):
-            names = [name for name in names if name != "ends"]  # rows of the data
+        omitted = _OMITTED.get(type(value), ())
+        names = [field.name for field in fields(value) if field.name not in omitted]
         written = {MARK: type(value).__name__}
         for name in names:
             written[name] = self.write(getattr(value, name), f"{place}.{name}")
@@ -934,8 +1005,8 @@ class _Plain:
         if MARK not in data:
             return {key: self.read(item, f"{place}.{key[:60]}") for key, item in data.items()}
         kind = entry(data, MARK, str, place)
-        if kind in self.records:
-            return self._read_record(self.records[kind], data, place)
+        if kind in RECORDS:
+            return self._read_record(RECORDS[kind], data, place)
         require(kind in _KINDS, place, f"is {kind[:60]!r}, which is not known")
         value = entry(data, "value", object, place)
         if kind == "number":
@@ -966,7 +1037,9 @@ class _Plain:
         for name, hint in inspect.get_annotations(kind).items():
             if name in parts:
                 require(_fits(parts[name], str(hint)), f"{place}.{name}", f"is not of type {hint}")
-        if kind is AleIntervals:
+        if kind is RegionSurrogate:  # whoever has rows puts them there
+            parts["rows"] = np.empty(0, dtype=np.intp)
+        if kind is Intervals:
             column, levels = parts["fitted"], parts["fitted"].levels
             values = [_missing_values(each, len(parts["parts"])) for each in self.table.columns]
             values[column.position] = levels[parts["parts"]]
@@ -998,38 +1071,62 @@ class _Plain:
         return Table(tuple(columns), FrameContainer(pd.DataFrame(cells), "pandas"))
 
 
-_MODULES = (
-    bins,
-    confidence,
-    copula,
-    described_share,
-    disagreement,
-    estimate,
-    explainer,
-    fine_curve,
-    fitted,
-    node_figures,
-    replicates,
-    stability,
-    terms,
-    tree_path,
-    value_cells,
-)
-"""Modules whose records a file may hold, beside those of operators and partitioners."""
+RECORDS: dict[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (
+        # Options
+        *(Objective, Disagreement, Explainer, Resources),
+        *(Marginal, Baseline, Conditional, Accumulated, Local, Sensitivity, Risk),
+        *(Pure, Full, Partial, Whole, Additive, Individual, Joint, Interactions),
+        *(partitioners.AllExcept, partitioners.Tree, partitioners.GivenRules, NumericTree),
+        *(partitioners.Clusters, partitioners.Ice, partitioners.Cohorts),
+        *(partitioners.Subgroups, partitioners.RepidTree),
+        # What was learned
+        *(ExactBins, LevelBins, IntervalBins, TreeBins, References, Intervals),
+        *(Copula, Margin, Cells, Probe),
+        # What was found
+        *(Curve, RegionSurrogate, NodeFigures, NodeFigure, Stability, SplitStability),
+        *(Estimate, EstimateLine, DescribedShares, DescribedShare, TreePath, PathStep),
+    )
+}
+"""The classes that a file may name."""
 
-_SCALARS: dict[str, Any] = {"float": (int, float), "int": int, "str": str, "bool": bool}
+LEARNED = (ExactBins, LevelBins, IntervalBins, TreeBins, References, Intervals, WeighedRows)
+"""What maskings learn of some columns."""
+
+_OMITTED: dict[type[Any], tuple[str, ...]] = {
+    Intervals: ("ends",),  # rows of the data
+    RegionSurrogate: ("rows",),
+    Cells: (
+        "curves",
+        "vectors",
+        "mass",
+    ),  # of the pilot: only the evaluations of a fit are read with them
+}
+
+_TYPES: dict[str, Any] = {
+    **RECORDS,
+    "float": (int, float),
+    "int": int,
+    "str": str,
+    "bool": bool,
+    "Column": Column,
+    "Table": Table,
+    "Coalition": frozenset,
+}
 _ARRAYS = {"FloatArray": "f", "IntArray": "i", "BoolArray": "b"}
 
 
 def _fits(value: Any, hint: str) -> bool:
-    """Whether a value is what a record says of a figure; what is no figure is left to the record itself."""
+    """Whether a value is what a record says of a field; what is not listed is left to the record itself."""
+    if hint.startswith("tuple[") and hint.endswith(", ...]"):
+        item_hint = hint.removeprefix("tuple[").removesuffix(", ...]")
+        return isinstance(value, tuple) and all(_fits(item, item_hint) for item in value)
     if hint in _ARRAYS:
         return isinstance(value, np.ndarray) and value.dtype.kind == _ARRAYS[hint]
-    if hint == "tuple[float, ...]":
-        return isinstance(value, tuple) and all(_fits(item, "float") for item in value)
     if isinstance(value, bool):
         return hint not in ("float", "int")
-    return isinstance(value, _SCALARS.get(hint, object))
+    return isinstance(value, _TYPES.get(hint, object))
 
 
 def _marked(kind: str, value: Any) -> dict[str, Any]:
