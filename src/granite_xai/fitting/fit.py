@@ -33,10 +33,11 @@ from granite_xai.fitting.plan import (
     Plan,
     RowChooser,
     answered_coalitions,
+    check_quantiles,
     coalitions_of_curves,
     make_plan,
 )
-from granite_xai.fitting.remarks import causes, check_grid, note_bins, note_floors
+from granite_xai.fitting.remarks import causes, note_bins, note_floors
 from granite_xai.fitting.settings import Settings
 from granite_xai.fitting.stability import (
     Stability,
@@ -270,8 +271,7 @@ def _found(
     n_outputs = len(sample.outputs)
     weights = np.array([weight for _, weight in settings.questions] * n_outputs)
     floors = note_floors(asking.questions, sample, plan, record)
-    if isinstance(plan.values, int):
-        check_grid(asking.questions, plan, sample, record)
+    check_quantiles(plan, asking.questions, sample, record)
     searching = Searching(settings, plan, opened.missing, asking.questions, weights, floors)
     with record.stage("search"):
         search = searching.on(sample, record)
@@ -348,7 +348,7 @@ def _described(
         question_weights=searching.question_weights,
         floors=searching.floors,
         disagreements=search.disagreements,
-        chance=search.chance,
+        exceeded=None if search.chance is None else search.chance.exceeded,
         partition=regions.partition,
         regions=region_of_row,
         curves=curves,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.curves.curves import CurveMaker, SurrogateFit
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.fitting.path import Path
@@ -21,11 +21,17 @@ from granite_xai.fitting.settings import Settings
 from granite_xai.fitting.stability import Stability
 from granite_xai.inference.estimate import Estimate
 from granite_xai.inference.nodes import NodeFigures
-from granite_xai.inference.noise import Chance
 from granite_xai.models import Predictor
 from granite_xai.regions import Partition
 from granite_xai.tables import Table
 from granite_xai.tables.rows import Rows
+
+
+class FromFile(NamedTuple):
+    """What a file knows of the model and the rows that it does not hold, as `granite_xai.saving` wrote it."""
+
+    row: Any  # one row, and the prediction of the model there
+    rows: Any  # positions of the search rows, and their weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +53,8 @@ class FitResult:
     question_weights : array of shape (Q,)
     floors, disagreements : arrays of shape (Q,)
         Noise floor of each question, and its disagreement on all rows before any split.
-    chance : Chance, optional
-        What chance says of all rows; None without a confidence level.
+    exceeded : array of shape (Q,), optional
+        Which questions show more than chance on all rows; None without a confidence level.
     partition : Partition
     regions : array of shape (n_rows,)
         Region of each row.
@@ -66,6 +72,8 @@ class FitResult:
         Further fitted attributes of the estimator, by name, such as ``clusters_`` of a partitioner.
     outputs : mapping
         Where all outputs are explained, the result of each in these regions.
+    from_file : FromFile, optional
+        Of a fit that was loaded.
     """
 
     settings: Settings
@@ -77,7 +85,7 @@ class FitResult:
     question_weights: FloatArray
     floors: FloatArray
     disagreements: FloatArray
-    chance: Chance | None
+    exceeded: BoolArray | None
     partition: Partition
     regions: IntArray
     curves: Deferred[SurrogateFit]
@@ -89,6 +97,7 @@ class FitResult:
     path: Path | None = None
     learned: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[Any, FitResult] = field(default_factory=dict)
+    from_file: FromFile | None = None
 
     @property
     def table(self) -> Table:
@@ -123,7 +132,7 @@ class FitResult:
     @property
     def is_chance(self) -> bool:
         """Whether the rows that searched show no disagreement beyond chance; False without a confidence level."""
-        return self.chance is not None and not bool(np.any(self.chance.exceeded))
+        return self.exceeded is not None and not bool(np.any(self.exceeded))
 
     def kept_sample(self, what: str, argument: str, hint: str) -> Sample:
         """What the model said about the rows that searched.

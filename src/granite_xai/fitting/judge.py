@@ -124,10 +124,10 @@ def _judgement(
     nodes = tuple(of_question.figures for of_question in measured)
     if level is None or signs is None:
         return Judgement(None, nodes)
-    chance = result.chance
-    if are_others or chance is None:
+    exceeded = result.exceeded
+    if are_others or exceeded is None:
         of_all_rows = [of_question.whole for of_question in measured]
-        chance = Chance(result.questions, signs, of_all_rows, result.floors, level)
+        exceeded = Chance(result.questions, signs, of_all_rows, result.floors, level).exceeded
     judged = [
         JudgedQuestion(question, of_question.whole, of_question.regions)
         for question, of_question in zip(result.questions, measured, strict=True)
@@ -138,7 +138,7 @@ def _judgement(
             rows,
             weights=result.question_weights,
             floors=result.floors,
-            exceeded=chance.exceeded,
+            exceeded=exceeded,
             level=level,
             rules=[str(rule) for rule in result.partition.rules],
             fidelities=described,
@@ -157,17 +157,16 @@ def trees_of_folds(result: FitResult, sample: Sample, searching: Searching) -> l
     None where there are enough rows to hold some out, where nothing was found, and where the
     regions were not searched.
     """
-    if result.chance is None or len(result.partition) == 1:
+    if result.exceeded is None or len(result.partition) == 1:
         return []
     n_rows = len(sample.rows)
     if n_rows >= SMALL_TABLE or isinstance(result.settings.partitioner, GivenRules):
         return []
     # Whether there is anything to divide is decided by all rows, not by each fold's again.
-    exceeded = result.chance.exceeded
     quiet = searching.without_bars()
     trees = []
     for rows, left_out in folds(sample.rows.clusters, result.settings.seed):
-        partition = quiet.on(sample.take(rows), exceeded=exceeded).regions().partition
+        partition = quiet.on(sample.take(rows), exceeded=result.exceeded).regions().partition
         is_left_out = np.zeros(n_rows, dtype=np.bool_)
         is_left_out[left_out] = True
         trees.append(FoldTree(partition.apply(sample.rows.table), is_left_out))
