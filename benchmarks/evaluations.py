@@ -12,11 +12,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import granite_xai as gx
-from cases import bike, fit, timed
-from granite_xai.evaluations.model_matrix import evaluate_matrix
-from granite_xai.evaluations.request import request_matrices
+from cases import ANY_NUMBER, bike, fit, timed
+from granite_xai.evaluations.asking import ask
+from granite_xai.evaluations.needs import Needs
+from granite_xai.evaluations.reading import Reading
+from granite_xai.evaluations.request import request
 from granite_xai.models import as_predictor
-from granite_xai.tables import read_table
+from granite_xai.tables import Rows, read_table
 from granite_xai.trees.ensembles import read_parts
 
 REPEATS = 3
@@ -35,19 +37,20 @@ def rows(quick: bool, jobs: int) -> Iterator[dict[str, Any]]:
 def _ensemble_rows(n: int, jobs: int) -> Iterator[dict[str, Any]]:
     """All matrices of the individual questions, by the model, by sparse products and by the compiled walk."""
     (case,) = bike(n=n)
-    table = read_table(case.X, missing="error")
-    predictor = as_predictor(case.model)
-    single_columns = {frozenset({column}) for column in range(table.n_columns)}
-    requested = request_matrices(table, single_columns)
-    trees = read_parts(predictor).on(table)
+    rows = Rows.of(read_table(case.X, missing="error"))
+    model = as_predictor(case.model)
+    single_columns = frozenset(frozenset({column}) for column in range(rows.table.n_columns))
+    requested = request(Needs(single_columns), rows.table)
+    asked = Reading(Reading.of(model, rows.table).route.by_model("its own predict is measured"))
+    trees = read_parts(model).on(rows.table)
+    resources = gx.Resources(max_evaluations=ANY_NUMBER, progress=False)
 
     def by_model() -> None:
-        for columns, distinct in requested.stores.items():
-            evaluate_matrix(predictor, table, columns, distinct)
+        ask(model, rows, requested, asked, resources=resources)
 
     def by_trees(is_compiled: bool) -> None:
-        for columns, distinct in requested.stores.items():
-            trees.matrix_of(columns, distinct.representatives, fast=is_compiled, n_jobs=jobs)
+        for columns, values in requested.matrices.items():
+            trees.matrix_of(columns, values.carriers, fast=is_compiled, n_jobs=jobs)
 
     ways = {
         "model": by_model,
@@ -61,7 +64,7 @@ def _ensemble_rows(n: int, jobs: int) -> Iterator[dict[str, Any]]:
         yield {
             "work": f"evaluations by {name}",
             "N": n,
-            "rows": requested.n_model_rows,
+            "rows": requested.n_recombined,
             "seconds": seconds,
             "ratio": seconds_by_way["model"] / seconds,
         }

@@ -17,9 +17,9 @@ import numpy as np
 import granite_xai as gx
 import plain
 from cases import Case, bike, fit, gaussian, predictor, timed
-from granite_xai.algebra.masking.bin_fitting import fit_bins
+from granite_xai.algebra.conditional import fit_bins
 from granite_xai.regions import Leaf, Split
-from granite_xai.tables import read_table
+from granite_xai.tables import Rows, read_table
 
 REPEATS = 3
 CONDITIONAL_QUESTIONS = ("mplot-pdp", "cfi-pfi")
@@ -120,14 +120,18 @@ def bins(case: Case) -> dict[str, dict[int, np.ndarray]]:
     """Bin numbers of the rows for conditional questions: the same on both sides, they are not what is measured."""
     if case.question not in CONDITIONAL_QUESTIONS:
         return {}
-    table = read_table(case.X, missing="error")
-    columns = frozenset(range(table.n_columns))
-    shown_bins = {}
-    hidden_bins = {}
-    for column in columns:
-        shown_bins[column] = fit_bins("tree", table, frozenset({column}))(table)
-        hidden_bins[column] = fit_bins("tree", table, columns - {column})(table)
-    return {"shown_bins": shown_bins, "hidden_bins": hidden_bins}
+    rows = Rows.of(read_table(case.X, missing="error"), in_fixed_order=False)
+    columns = frozenset(range(rows.table.n_columns))
+
+    def numbers(visible: frozenset[int]) -> np.ndarray:
+        """Bin of each row; without bins all rows share one."""
+        learned = fit_bins("tree", rows, visible, seed=0)
+        return np.zeros(len(rows), dtype=int) if learned is None else learned.of(rows.table)
+
+    return {
+        "shown_bins": {column: numbers(frozenset({column})) for column in columns},
+        "hidden_bins": {column: numbers(columns - {column}) for column in columns},
+    }
 
 
 def is_same_tree(ours: Split | Leaf, plain_node: plain.Node, names: Sequence[str]) -> bool:
