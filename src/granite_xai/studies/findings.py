@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.inference.confidence import FEWEST_CLUSTERS
+from granite_xai.inference.noise import FEWEST_OBSERVATIONS
 from granite_xai.regions import Partition
 from granite_xai.studies.case_figures import REGION_MEASURES, Case
 
@@ -165,7 +165,7 @@ def _quantiles(n_observations: IntArray, n_tests: IntArray | int) -> FloatArray:
     """
     tail = (1 - LEVEL) / 2 / n_tests
     degrees = np.maximum(n_observations - 1, 1)
-    return np.where(n_observations < FEWEST_CLUSTERS, np.nan, stdtrit(degrees, 1 - tail))
+    return np.where(n_observations < FEWEST_OBSERVATIONS, np.nan, stdtrit(degrees, 1 - tail))
 
 
 def _root_mean_square(moves: FloatArray) -> FloatArray:
