@@ -14,12 +14,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from granite_xai.explanation.masking.accumulated import fit_intervals
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import column_text
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
-from granite_xai.explanation.masking.accumulated import fit_intervals
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.tables import Column, Table, read_table
 

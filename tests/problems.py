@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-
-import granite_xai as gx
-from granite_xai.base.deferred import Deferred
 from granite_xai.explanation.behavior import Local
 from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.influence import Individual
@@ -18,12 +15,15 @@ from granite_xai.explanation.masking import Marginal
 from granite_xai.explanation.masking.fitted import FittedMaskings
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import resolve
-from granite_xai.models import as_predictor
 from granite_xai.moments.statistics import Statistics
 from granite_xai.search.candidates import Candidate, candidates
 from granite_xai.search.finer import by_column
 from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.partitioner import OwnPartitioner
+
+import granite_xai as gx
+from granite_xai.base.deferred import Deferred
+from granite_xai.models import as_predictor
 from granite_xai.search.problem import Problem
 from granite_xai.trees.ensembles import Route
 from strategies import quiet

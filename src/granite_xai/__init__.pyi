@@ -38,7 +38,7 @@ from .base.errors import (
     ModelWarning as ModelWarning,
     ResourceError as ResourceError,
 )
-from .compute import Resources as Resources
+from .base.limits import Resources as Resources
 from .display.comparison import ComparisonDisplay as ComparisonDisplay
 from .display.effect import EffectDisplay as EffectDisplay
 from .display.importance import ImportanceDisplay as ImportanceDisplay

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 import granite_xai
 from granite_xai.algebra.explanation import Explanation
 from granite_xai.base.errors import DataWarning, Diagnostics, warn
+from granite_xai.base.limits import Resources
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute import Resources
 from granite_xai.fitting.evaluation import Evaluation, evaluate_rows
 from granite_xai.fitting.fit import fit, path_of_fit, plan_of, search_halves
 from granite_xai.fitting.fit_result import FitResult

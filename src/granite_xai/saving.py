@@ -83,8 +83,8 @@ from granite_xai.base.files import (
     require,
     write_text,
 )
+from granite_xai.base.limits import Resources
 from granite_xai.base.typing import IntArray
-from granite_xai.compute import Resources
 from granite_xai.curves.curves import Curve, RegionSurrogate, Surrogate, SurrogateFit
 from granite_xai.estimator import Granite, set_fitted_attributes
 from granite_xai.evaluations.needs import Needs

@@ -12,7 +12,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.errors import Diagnostics, InputError, ModelError, ModelWarning, ResourceError
-from granite_xai.compute import Resources
+from granite_xai.base.limits import Resources
 from granite_xai.evaluations.asking import Asked, ask
 from granite_xai.evaluations.evaluations import Coalition
 from granite_xai.evaluations.needs import Needs, Recombined, Summed

@@ -18,7 +18,7 @@ from granite_xai.algebra import disagreement as questions
 from granite_xai.algebra.influence import Individual, Interactions, Joint
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import Diagnostics
-from granite_xai.compute import Resources
+from granite_xai.base.limits import Resources
 from granite_xai.evaluations.evaluations import Coalition
 from granite_xai.evaluations.reading import Reading
 from granite_xai.evaluations.values import every_level

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from granite_xai.disagreement.catalog import CATALOG, question, questions
 
 import granite_xai as gx
-from granite_xai.disagreement.catalog import CATALOG, question, questions
 
 
 def test_every_question_compares_the_two_explanations_of_its_entry():

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from granite_xai.engine.splits import Splits
+from granite_xai.explanation.behavior import Sensitivity
+from granite_xai.explanation.masking import Conditional
 from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
 from explanation.evaluated import evaluations_of, product
-from granite_xai.compute import Resources
-from granite_xai.engine.splits import Splits
-from granite_xai.explanation.behavior import Sensitivity
-from granite_xai.explanation.masking import Conditional
+from granite_xai.base.limits import Resources
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import Route

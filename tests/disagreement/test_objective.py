@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from granite_xai.disagreement.objective import Objective, ScaledObjective, scaled_objective
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
-from granite_xai.disagreement.objective import Objective, ScaledObjective, scaled_objective
 from strategies import paper
 
 ROWS = SimpleNamespace(weights=np.array([1.0, 1.0, 2.0]), predictions=np.array([0.0, 4.0, 2.0]))

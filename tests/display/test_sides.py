@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from granite_xai.explanation.catalog import explanations
 
 import granite_xai as gx
 from granite_xai.display.sides import local_sides
-from granite_xai.explanation.catalog import explanations
 
 
 def sides_of(question):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from granite_xai.evaluations.matrix import Matrix
 
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.matrix import Matrix
 
 CHANCE = np.random.default_rng(12)
 N = 14

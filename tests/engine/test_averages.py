@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from engine.known_rows import ALL, BINS, CHANCE, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.row_bins import Bins
+
+from engine.known_rows import ALL, BINS, CHANCE, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
 
 SPLITS = Splits.of(SIDES, KNOWN.weights)
 COALITIONS = [frozenset(), FEW, ALL - FEW, MANY, ALL - MANY, ALL]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from engine.known_rows import ALL, BINS, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
 from granite_xai.engine import hybrids
 from granite_xai.engine.hybrids import Hybrids
 from granite_xai.engine.row_values import RowValues
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.row_bins import Bins
+
+from engine.known_rows import ALL, BINS, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
 from strategies import paper, quiet
 
 SPLITS = Splits.of(SIDES, KNOWN.weights)

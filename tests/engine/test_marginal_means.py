@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from engine.known_rows import ALL, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
 from granite_xai.engine.marginal_means import MatrixTerms, marginal_means
 from granite_xai.engine.row_values import RowValues
 from granite_xai.engine.splits import Cut, Splits
+
+from engine.known_rows import ALL, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
 
 SPLITS = Splits.of(SIDES, KNOWN.weights)
 CUT = Cut(column=0, classes=np.arange(N), left=SIDES)  # the same splits, as cuts of a column

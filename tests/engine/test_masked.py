@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
-
-import oracle as o
-from granite_xai.base.typing import JansenTotal
-from granite_xai.compute import Resources, primitives
 from granite_xai.engine.splits import Splits
 from granite_xai.explanation.behavior import Local, Risk, Sensitivity
 from granite_xai.explanation.behavior.behavior import Game
@@ -18,6 +13,12 @@ from granite_xai.explanation.interaction import Partial
 from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import resolve
+from hypothesis import given, strategies as st
+
+import oracle as o
+from granite_xai.base.limits import Resources
+from granite_xai.base.parallel import primitives
+from granite_xai.base.typing import JansenTotal
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import Route

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.engine.pairs import hybrid_predictions
 
 from engine.known_rows import ALL, FEW, KNOWN, MANY, hybrid
-from granite_xai.engine.pairs import hybrid_predictions
 
 
 @pytest.mark.parametrize("visible", [FEW, ALL - FEW, MANY, ALL - MANY], ids=str)

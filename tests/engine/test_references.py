@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from engine.known_rows import ALL, FEW, KNOWN, SIDES, N
 from granite_xai.engine.references import AgainstReferences
 from granite_xai.engine.splits import Splits
+
+from engine.known_rows import ALL, FEW, KNOWN, SIDES, N
 
 SPLITS = Splits.of(SIDES, KNOWN.weights)
 AGAINST = {FEW: np.random.default_rng(3).normal(size=(5, N)), frozenset(): np.ones((5, N))}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.compute.primitives import (
     ABSOLUTE,
     MOMENTS,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-
 from granite_xai.engine.signed_weights import (
     PAIRS,
     STEP,

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
-
-import granite_xai as gx
-from granite_xai.compute import Resources
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.request import request
+from hypothesis import given, strategies as st
+
+import granite_xai as gx
+from granite_xai.base.limits import Resources
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import Route

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from engine.known_rows import BINS, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
 from granite_xai.engine import value_tables
 from granite_xai.engine.row_values import RowValues
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.value_tables import ValueTables
 from granite_xai.evaluations.row_bins import Bins
+
+from engine.known_rows import BINS, FEW, KNOWN, MANY, SIDES, N, hybrid, mean_over
 
 SPLITS = Splits.of(SIDES, KNOWN.weights)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.weighted import WeightedAverages, weights_of_rows
 from granite_xai.evaluations.densities import DensityRatios
-from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.matrix import Matrix
+
+from granite_xai.evaluations.evaluations import Evaluations
 
 N = 12
 EVERYTHING = frozenset({0, 1, 2})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.evaluations.ale_predictions import AlePredictions, intervals_of
 
 from granite_xai.evaluations import ale_predictions as module
-from granite_xai.evaluations.ale_predictions import AlePredictions, intervals_of
 
 CHANCE = np.random.default_rng(6)
 # Points 0 to 4, of which 0, 2 and 4 are edges of two intervals. A row on a point has twice its number.

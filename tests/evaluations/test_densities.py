@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from granite_xai.evaluations.densities import DensityRatios
 
 

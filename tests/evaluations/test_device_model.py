@@ -3,11 +3,11 @@
 import array_api_strict
 import numpy as np
 import pytest
+from granite_xai.explanation import request as request_module
 
 import granite_xai as gx
-from granite_xai.compute import resources as resources_module
-from granite_xai.compute.device import DeviceArrays
-from granite_xai.explanation import request as request_module
+from granite_xai.base.parallel import resources as resources_module
+from granite_xai.models.device import DeviceArrays
 from strategies import paper
 
 STRICT = DeviceArrays(array_api_strict)

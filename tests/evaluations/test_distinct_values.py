@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-
 from granite_xai.evaluations.distinct_values import DistinctValues, lowest_and_highest
+
 from granite_xai.tables import read_table
 
 

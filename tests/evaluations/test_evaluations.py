@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from granite_xai.base.typing import PairwiseShapley
-from granite_xai.evaluations.evaluations import Evaluations, GridColumn
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.evaluations.vectors import Vectors
+
+from granite_xai.base.typing import PairwiseShapley
+from granite_xai.evaluations.evaluations import Evaluations, GridColumn
 
 CHANCE = np.random.default_rng(9)
 N = 12

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from granite_xai.evaluations.fine_curve import fit_fine_curve
 
 from evaluations.learned import learned, numbers, waves
-from granite_xai.evaluations.fine_curve import fit_fine_curve
 from granite_xai.evaluations.pilot import CELLS
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.evaluations.matrix import Matrix, cut_out, dense_numbers
 
 from granite_xai.evaluations import matrix as module
-from granite_xai.evaluations.matrix import Matrix, cut_out, dense_numbers
 
 CHANCE = np.random.default_rng(5)
 CODES = np.array([2, 0, 2, 1, 0, 2, 3, 3, 0, 1, 2, 0, 0, 2, 2, 2, 0, 2, 0, 2])

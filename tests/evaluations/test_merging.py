@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.evaluations.merging import merge_any_pairs, merge_neighbours
 from hypothesis import given, strategies as st
 
-from granite_xai.evaluations.merging import merge_any_pairs, merge_neighbours
 from strategies import examples
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.model_matrix import (
     ANSWER_BYTES,
@@ -13,6 +12,7 @@ from granite_xai.evaluations.model_matrix import (
     affordable_rows,
     evaluate_matrix,
 )
+
 from granite_xai.models import as_predictor
 from granite_xai.models.model import CELL_BYTES
 from granite_xai.tables import read_table

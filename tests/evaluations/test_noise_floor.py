@@ -6,9 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
-from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations.noise_floor import (
     is_float32,
     risk_error,
@@ -16,6 +13,9 @@ from granite_xai.evaluations.noise_floor import (
     sampling_floor,
     sensitivity_error,
 )
+
+import granite_xai as gx
+from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations.probe import Probe, delta, probe
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.evaluations.prediction_range import EvaluationRange, require_at_most
 
 from granite_xai.base.errors import InputError
 from granite_xai.evaluations import prediction_range as module
-from granite_xai.evaluations.prediction_range import EvaluationRange, require_at_most
 
 
 @pytest.mark.parametrize("cells", [2, 100])

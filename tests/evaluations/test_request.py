@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.evaluations.value_grid import ValueGrid
 
 from granite_xai.evaluations.request import request_matrices
-from granite_xai.evaluations.value_grid import ValueGrid
 from granite_xai.tables import read_table
 
 CHANCE = np.random.default_rng(1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.evaluations.shapley_sums import ShapleySums
 

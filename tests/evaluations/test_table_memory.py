@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from granite_xai import Resources
-from granite_xai.base.errors import ResourceError
 from granite_xai.evaluations.table_memory import (
     CELL_BYTES,
     MEMBER_BYTES,
     require_room,
     table_bytes,
 )
+
+from granite_xai import Resources
+from granite_xai.base.errors import ResourceError
 from granite_xai.tables import read_table
 
 

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from granite_xai.evaluations.value_cells import LearnedValues, ValueCells, ordered_places
 from hypothesis import given, strategies as st
 
 from evaluations.learned import (
@@ -18,7 +19,6 @@ from evaluations.learned import (
     step,
     straddling,
 )
-from granite_xai.evaluations.value_cells import LearnedValues, ValueCells, ordered_places
 from strategies import examples
 
 

@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.evaluations.value_grid import ValueGrid, nearest_quantile
+from granite_xai.fitting.fitted_view import fitted_view
 from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
 from disagreement.test_disagreement import check as check_measure
-from granite_xai.evaluations.value_grid import ValueGrid, nearest_quantile
-from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.tables import read_table
 from search.test_tree import check as check_tree, growth
 from strategies import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from granite_xai.evaluations.vectors import Vectors, centred
 
 CURVES = np.array([[0.0, 1.0, 5.0], [1.0, 1.0, 4.0], [3.0, 2.0, 1.0], [0.0, 0.0, 3.0]])

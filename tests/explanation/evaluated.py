@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-import granite_xai as gx
-from granite_xai.compute import Resources
-from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.evaluating import evaluate
 from granite_xai.explanation.masking.fitted import FittedMaskings, fit_maskings
 from granite_xai.explanation.request import request
 from granite_xai.explanation.resolved import ResolvedExplainer
+
+import granite_xai as gx
+from granite_xai.base.limits import Resources
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.models import as_predictor
 from granite_xai.tables import Table
 from granite_xai.trees.ensembles import Route

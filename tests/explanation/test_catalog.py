@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from granite_xai.explanation.catalog import CATALOG, explanations, meaning, title
 
 

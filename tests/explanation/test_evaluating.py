@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from granite_xai.evaluations.prediction_range import EvaluationRange
+from granite_xai.explanation.evaluating import evaluate
+from granite_xai.explanation.request import EvaluationRequest, request
 
 import granite_xai as gx
 from counted import CountedModel
 from explanation.evaluated import fitted_to
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.prediction_range import EvaluationRange
-from granite_xai.explanation.evaluating import evaluate
-from granite_xai.explanation.request import EvaluationRequest, request
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import Route

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.explanation.grid_support import require_grid_support, supports_grid
 
 import granite_xai as gx
 from explanation.evaluated import effect_on
-from granite_xai.explanation.grid_support import require_grid_support, supports_grid
 from granite_xai.tables import read_table
 
 TABLE = read_table(np.random.default_rng(0).normal(size=(12, 4)), missing="error")

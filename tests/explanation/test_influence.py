@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.explanation.influence import Individual, Interactions, Joint
 
 from granite_xai.base.errors import DataWarning, InputError
-from granite_xai.explanation.influence import Individual, Interactions, Joint
 from granite_xai.tables import read_table
 
 TABLE = read_table(

@@ -6,8 +6,6 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-
-from granite_xai.base.errors import InputError
 from granite_xai.explanation.interaction import (
     INDICES,
     Additive,
@@ -18,6 +16,8 @@ from granite_xai.explanation.interaction import (
     add_terms,
     derivative,
 )
+
+from granite_xai.base.errors import InputError
 
 PLAYERS = [frozenset({0}), frozenset({1, 3}), frozenset({2}), frozenset({4})]
 EVERYTHING = frozenset(range(5))

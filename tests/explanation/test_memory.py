@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
-from granite_xai.compute import Resources
 from granite_xai.explanation.memory import fits_memory, memory_stages, require_room_for
 from granite_xai.explanation.request import request
+
+import granite_xai as gx
+from granite_xai.base.limits import Resources
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import Route

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
 from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.explanation.output_evaluator import OutputEvaluator
 from granite_xai.explanation.request import request
+
+import granite_xai as gx
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import Route

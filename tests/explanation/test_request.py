@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from granite_xai.explanation.request import request
 
 from explanation.evaluated import effect_on
-from granite_xai.explanation.request import request
 from granite_xai.tables import read_table
 
 X = np.column_stack([np.repeat([0.0, 1.0], 6), np.tile([0.0, 1.0, 2.0], 4), np.arange(12.0)])

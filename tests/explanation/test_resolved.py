@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.explanation.interaction import Additive, Whole
+from granite_xai.explanation.resolved import MIN_PAIRS, resolve
 
 import granite_xai as gx
 from granite_xai.base.errors import ResourceError
-from granite_xai.explanation.interaction import Additive, Whole
-from granite_xai.explanation.resolved import MIN_PAIRS, resolve
 from granite_xai.tables import read_table
 
 LOCAL = gx.Explainer().behavior

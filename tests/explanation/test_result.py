@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.explanation.result import Explanation, Part
 
 from granite_xai.base.errors import InputError
-from granite_xai.explanation.result import Explanation, Part
 from granite_xai.tables import read_table
 
 TABLE = read_table(pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]}), missing="error")

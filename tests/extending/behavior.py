@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from granite_xai.base.typing import FloatArray, Term
 from granite_xai.compute.primitives import ABSOLUTE, MOMENTS
-from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation.behavior.behavior import Behavior, Game
+
+from granite_xai.base.typing import FloatArray, Term
+from granite_xai.evaluations.evaluations import Evaluations
 
 
 @dataclass(frozen=True, slots=True)

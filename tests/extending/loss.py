@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from granite_xai.explanation.behavior.losses import Loss
 
 from granite_xai.base.typing import FloatArray
-from granite_xai.explanation.behavior.losses import Loss
 
 
 def huber(gaps: FloatArray) -> FloatArray:

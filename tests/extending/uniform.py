@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-
 from granite_xai.engine.references import AgainstReferences
 from granite_xai.explanation.masking.masking import Learned, Masking, Needed
+
 from granite_xai.tables import read_table
 
 

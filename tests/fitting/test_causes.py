@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.fitting.causes import DEPEND, EITHER, INTERACT, additive_evaluations, cause
 
 import granite_xai as gx
-from granite_xai.fitting.causes import DEPEND, EITHER, INTERACT, additive_evaluations, cause
 from problems import problem_of
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.fitting.cost import FitCost, cost_of_fit
+from granite_xai.fitting.inputs import open_inputs
 
 import granite_xai as gx
 from granite_xai.base.errors import Diagnostics
 from granite_xai.evaluations.pilot import CELLS, PILOTS
 from granite_xai.evaluations.probe import PROBED_ROWS
-from granite_xai.fitting.cost import FitCost, cost_of_fit
-from granite_xai.fitting.inputs import open_inputs
 
 DRAW = np.random.default_rng(0)
 N = 900

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.fitting.fitted_view import fitted_view
 
 import granite_xai as gx
 from granite_xai.fitting.evaluation import Evaluation, evaluate_rows
-from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.tables import read_table
 from strategies import paper
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from granite_xai.fitting.inputs import open_inputs
 
 import granite_xai as gx
 from granite_xai.base.errors import Diagnostics
-from granite_xai.fitting.inputs import open_inputs
 
 X = np.random.default_rng(16).normal(size=(50, 2))
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-
-import granite_xai as gx
-from granite_xai.base.errors import Diagnostics
 from granite_xai.evaluations.value_cells import LearnedValues
 from granite_xai.fitting.fit_request import (
     asks_about_all_players,
@@ -19,6 +16,9 @@ from granite_xai.fitting.fit_request import (
 )
 from granite_xai.fitting.inputs import open_inputs
 from granite_xai.fitting.judged_fit import fit_and_judge
+
+import granite_xai as gx
+from granite_xai.base.errors import Diagnostics
 
 RNG = np.random.default_rng(2)
 X = pd.DataFrame(RNG.normal(size=(120, 4)), columns=["a", "b", "c", "d"])

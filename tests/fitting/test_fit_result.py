@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from granite_xai.fitting.fitted_view import fitted_view
 
 import granite_xai as gx
-from granite_xai.fitting.fitted_view import fitted_view
 
 X = np.random.default_rng(17).normal(size=(80, 2))
 

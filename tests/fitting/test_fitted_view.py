@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.fitting.fitted_view import fitted_view
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import granite_xai as gx
-from granite_xai.fitting.fitted_view import fitted_view
 
 RNG = np.random.default_rng(12)
 X = RNG.normal(size=(300, 3))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from granite_xai.fitting.grid_check import grid_check_in_words
 
 import granite_xai as gx
-from granite_xai.fitting.grid_check import grid_check_in_words
 
 X = np.random.default_rng(15).normal(size=(300, 2))
 

@@ -6,9 +6,9 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from granite_xai.fitting.half_samples import stability_on_halves
 
 import granite_xai as gx
-from granite_xai.fitting.half_samples import stability_on_halves
 
 X = np.random.default_rng(7).normal(size=(200, 3))
 

@@ -7,13 +7,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.fitting.inputs import collected_for, open_inputs, read_rows_of
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import granite_xai as gx
 from granite_xai.base.errors import Diagnostics
 from granite_xai.evaluations.pilot import CELLS
-from granite_xai.fitting.inputs import collected_for, open_inputs, read_rows_of
 
 X = pd.DataFrame(np.random.default_rng(1).normal(size=(200, 3)), columns=["a", "b", "c"])
 EVERY_ROW = np.arange(200)

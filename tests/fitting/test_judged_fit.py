@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.fitting.inputs import open_inputs
+from granite_xai.fitting.judged_fit import fit_and_judge, plan_fit
 
 import granite_xai as gx
 from granite_xai.base.errors import Diagnostics
-from granite_xai.fitting.inputs import open_inputs
-from granite_xai.fitting.judged_fit import fit_and_judge, plan_fit
 
 X = np.random.default_rng(6).normal(size=(900, 3))
 

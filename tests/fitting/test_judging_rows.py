@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
 from granite_xai.disagreement.disagreement import both_sides
 from granite_xai.fitting.described import described_later
 from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.fitting.judging_rows import estimate_of, observe_regions
+
+import granite_xai as gx
 
 RNG = np.random.default_rng(13)
 X = RNG.normal(size=(200, 3))

@@ -7,9 +7,9 @@ import pickle
 
 import numpy as np
 import pytest
+from granite_xai.fitting.kept_run import kept_run
 
 import granite_xai as gx
-from granite_xai.fitting.kept_run import kept_run
 
 X = np.random.default_rng(8).normal(size=(60, 2))
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
 from granite_xai.fitting.options import (
     GraniteOptions,
     chosen_influence,
@@ -14,6 +12,8 @@ from granite_xai.fitting.options import (
     fit_options,
     named_columns,
 )
+
+import granite_xai as gx
 
 
 def options_of(**options):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.fitting.inputs import open_inputs
+from granite_xai.fitting.pipeline import run
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 import granite_xai as gx
 from granite_xai.base.errors import Diagnostics
-from granite_xai.compute import Meter
-from granite_xai.fitting.inputs import open_inputs
-from granite_xai.fitting.pipeline import run
+from granite_xai.base.parallel import Meter
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 X = np.random.default_rng(5).normal(size=(150, 3))

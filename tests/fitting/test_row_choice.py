@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
-from granite_xai.base.errors import Diagnostics
 from granite_xai.fitting.cost import cost_of_fit
 from granite_xai.fitting.inputs import open_inputs
 from granite_xai.fitting.row_choice import choose_rows, few_rows_notice
+
+import granite_xai as gx
+from granite_xai.base.errors import Diagnostics
 
 LARGE = np.random.default_rng(0).normal(size=(30_000, 25))
 SMALL = LARGE[:500, :3]

@@ -6,8 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
-
 from granite_xai.fitting.rows import (
     MOST_HELD_OUT,
     SMALL_TABLE,
@@ -17,6 +15,7 @@ from granite_xai.fitting.rows import (
     rows_within_budget,
 )
 from granite_xai.inference.sample_size import LEAST_HELD_OUT
+from hypothesis import given, strategies as st
 
 
 def drawn(n_rows, seed=0, cluster_size=1, weights=None):

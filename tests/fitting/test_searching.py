@@ -6,9 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
-from granite_xai.base.errors import Diagnostics
 from granite_xai.fitting.inputs import open_inputs
 from granite_xai.fitting.judged_fit import fit_and_judge
 from granite_xai.fitting.searching import (
@@ -18,6 +15,9 @@ from granite_xai.fitting.searching import (
     search_again,
     search_regions,
 )
+
+import granite_xai as gx
+from granite_xai.base.errors import Diagnostics
 from strategies import quiet
 
 X = np.random.default_rng(4).normal(size=(240, 3))

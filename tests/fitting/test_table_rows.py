@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.fitting.table_rows import TableRows, lacking_clusters_warning
+
 from granite_xai.tables import read_table
 
 RNG = np.random.default_rng(3)

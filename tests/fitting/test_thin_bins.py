@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
-from granite_xai.base.errors import BinWarning, Diagnostics
 from granite_xai.evaluations.densities import DensityRatios
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.fitting.thin_bins import _listed_features, note_bins
+
+import granite_xai as gx
+from granite_xai.base.errors import BinWarning, Diagnostics
 
 ALL = np.arange(12)
 MASKING = gx.Conditional()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.fitting.tree_path import path_of_fit
 
 import granite_xai as gx
-from granite_xai.fitting.tree_path import path_of_fit
 
 X = np.random.default_rng(9).normal(size=(160, 3))
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
-
-import granite_xai as gx
 from granite_xai.engine.splits import Splits
 from granite_xai.explanation.masking import Conditional
-from granite_xai.inference import by_sums
 from granite_xai.inference.by_sums import (
     ClosedForm,
     bar_of_clusters,
@@ -22,6 +18,10 @@ from granite_xai.inference.by_sums import (
 from granite_xai.inference.confidence import Confidence
 from granite_xai.moments.chance import disagreement_by_chance
 from granite_xai.moments.stacked import StackedGaps
+from hypothesis import given, strategies as st
+
+import granite_xai as gx
+from granite_xai.inference import by_sums
 from problems import MixedModel, looped_sums, mixed_table, problem_of, random_model, random_table
 from strategies import cases, examples
 

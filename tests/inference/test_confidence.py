@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
 from granite_xai.fitting.options import chosen_confidence
 from granite_xai.inference.by_sums import small_sample_factor
 from granite_xai.inference.confidence import Confidence, rank_of_bar
+
+import granite_xai as gx
 
 
 def test_the_chance_bar_is_an_order_statistic():

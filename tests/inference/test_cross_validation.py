@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
 from granite_xai.engine.signed_weights import signs
 from granite_xai.fitting.judgement import trees_of_folds
 from granite_xai.inference.cross_validation import (
@@ -15,6 +13,8 @@ from granite_xai.inference.cross_validation import (
 )
 from granite_xai.inference.path import folds
 from granite_xai.inference.perturbed_figures import corrected_figures
+
+import granite_xai as gx
 from problems import problem_of
 from strategies import quiet
 

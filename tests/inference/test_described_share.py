@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
 from granite_xai.inference.confidence import Confidence
 from granite_xai.inference.described_share import Predicted, described_share
+
+import granite_xai as gx
 from strategies import quiet
 
 CONFIDENCE = Confidence(level=0.95, n_replicates=50, seed=0)

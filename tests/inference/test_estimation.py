@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
-
-import granite_xai as gx
 from granite_xai.engine.signed_weights import signed_lines, signs, standard_errors
 from granite_xai.inference.estimation import _remaining_of_question
 from granite_xai.inference.measured_regions import MeasuredQuestion
 from granite_xai.inference.perturbed_figures import CorrectedFigures, PerturbedFigures
+from scipy.stats import binom
+
+import granite_xai as gx
 from strategies import quiet
 
 

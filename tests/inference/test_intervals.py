@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-
 from granite_xai.inference.intervals import interval_around, upper_limit
 
 

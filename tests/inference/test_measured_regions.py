@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.engine.signed_weights import signs
 from granite_xai.inference.measured_regions import Sample, measure_regions
 from granite_xai.inference.perturbed_figures import perturbed_figures
+
 from problems import problem_of
 
 

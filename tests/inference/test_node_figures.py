@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.inference.node_figures import tree_places
 
 import granite_xai as gx
-from granite_xai.inference.node_figures import tree_places
 from granite_xai.regions import Partition
 from inference.node_fits import figures, fitted, model, rows
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
-import oracle
 from granite_xai.engine.signed_weights import signs
 from granite_xai.fitting.kept_run import kept_run
 from granite_xai.inference.node_figures import NO_NODE, tree_places
 from granite_xai.inference.node_measures import PAIRS_OF_SPLIT_NODES
 from granite_xai.inference.perturbed_figures import corrected_figures
+
+import granite_xai as gx
+import oracle
 from inference.node_fits import figures, fitted, model, rows
 from strategies import quiet
 

@@ -6,9 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-
-import granite_xai as gx
 from granite_xai.inference.path import (
     MeasuredNode,
     Path,
@@ -17,6 +14,9 @@ from granite_xai.inference.path import (
     pruned,
     pruned_trees,
 )
+from sklearn.base import clone
+
+import granite_xai as gx
 
 
 def two_steps(X):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.engine.signed_weights import signs
 from granite_xai.inference.perturbed_figures import (
     corrected_figures,
     perturbed_figures,
     standard_error_of,
 )
+
 from problems import problem_of
 
 

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from granite_xai.inference.by_sums import small_sample_factor
+from granite_xai.inference.confidence import Confidence
+from granite_xai.inference.replicates import Chance
 from scipy.stats import binom
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.inference.by_sums import small_sample_factor
-from granite_xai.inference.confidence import Confidence
-from granite_xai.inference.replicates import Chance
 from strategies import paper
 
 NAMES = [*o.NAMED, "coe", "ale"]

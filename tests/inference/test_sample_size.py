@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.inference.sample_size import random_rows
 
 import granite_xai as gx
-from granite_xai.inference.sample_size import random_rows
 
 
 def step(X):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.engine.signed_weights import signed_lines, slopes
 from granite_xai.explanation.behavior.losses import gap_loss
 from granite_xai.inference.sampling_bias import (

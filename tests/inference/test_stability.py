@@ -7,13 +7,13 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
-
-import granite_xai as gx
 from granite_xai.inference.stability import SplitStability, Stability, wilson_interval
 from granite_xai.inference.tree_agreement import (
     stability_of,
 )
+from sklearn.base import clone
+
+import granite_xai as gx
 from granite_xai.tables import read_table
 from inference.known_trees import step, tree
 from strategies import quiet

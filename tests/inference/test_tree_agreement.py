@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-
 from granite_xai.inference.tree_agreement import (
     affordable_pairs,
     halves,
     stability_of,
 )
+
 from granite_xai.tables import read_table
 from inference.known_trees import tree
 

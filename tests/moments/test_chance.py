@@ -6,9 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
-from scipy.stats import chi2
-
 from granite_xai.inference.confidence import Confidence
 from granite_xai.moments.chance import (
     SumOfSquares,
@@ -18,6 +15,9 @@ from granite_xai.moments.chance import (
 from granite_xai.moments.factors import Factors
 from granite_xai.moments.stacked import StackedGaps
 from granite_xai.moments.statistics import FullAgainstPure
+from hypothesis import given, strategies as st
+from scipy.stats import chi2
+
 from problems import problem_of, random_model, random_table
 from strategies import examples
 

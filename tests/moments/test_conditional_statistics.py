@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
-import oracle as o
 from granite_xai.moments.conditional_statistics import (
     ConditionalAgainstMarginalMean,
     ConditionalAgainstMarginalRisk,
     ConditionalAgainstMarginalTotal,
 )
+
+import granite_xai as gx
+import oracle as o
 from problems import gap_or_mean_square, looped_sums, problem_of
 
 KINDS = {

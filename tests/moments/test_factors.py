@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
-
 from granite_xai.evaluations.matrix import Matrix
 from granite_xai.moments import factors as module
 from granite_xai.moments.factors import NEARLY_EQUAL, factor
+from hypothesis import given, strategies as st
+
 from problems import problem_of
 from strategies import examples
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
-import oracle as o
 from granite_xai.explanation.influence import Interactions, Joint
 from granite_xai.explanation.masking import Conditional
 from granite_xai.moments import conditional_statistics, statistics
 from granite_xai.moments.questions import statistics_kind
+
+import granite_xai as gx
+import oracle as o
 from problems import problem_of
 from strategies import quiet
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.moments.stacked import StackedGaps
+
 from problems import problem_of, random_model, random_table
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.explanation.masking import Conditional
+from granite_xai.moments.factors import Factors
+from granite_xai.moments.statistics import FullAgainstPure
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
 import oracle as o
 from granite_xai.base.coalitions import union
-from granite_xai.explanation.masking import Conditional
-from granite_xai.moments.factors import Factors
-from granite_xai.moments.statistics import FullAgainstPure
 from problems import gap_or_mean_square, looped_sums, problem_of
 from strategies import asked_by_name, cases, examples, influences, regions
 

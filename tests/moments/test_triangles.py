@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, strategies as st
-
 from granite_xai.moments.triangles import (
     covariance,
     packed_products,
@@ -14,6 +12,8 @@ from granite_xai.moments.triangles import (
     unpacked,
     with_last,
 )
+from hypothesis import given, strategies as st
+
 from strategies import examples
 
 

@@ -9,11 +9,11 @@ from math import factorial
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.evaluations.distinct_values import DistinctValues
+from granite_xai.evaluations.model_matrix import evaluate_matrix
 
 import granite_xai as gx
 from granite_xai.base.errors import ModelWarning
-from granite_xai.evaluations.distinct_values import DistinctValues
-from granite_xai.evaluations.model_matrix import evaluate_matrix
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees import ensembles

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from core.test_evaluations_asking import asked_about, rows_of
-from granite_xai.compute import Resources
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.limits import Resources
 from granite_xai.frameworks import cohex
 from granite_xai.frameworks.alike import Scatter, Vectors, local_question
 from granite_xai.frameworks.cohex import (

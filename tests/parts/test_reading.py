@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
+from granite_xai.search.level_groups import MOST_LEVELS, frequent_levels
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -21,7 +22,6 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 import granite_xai as gx
 from granite_xai.base.errors import DataWarning, InputError
 from granite_xai.models.columns import read_input
-from granite_xai.search.level_groups import MOST_LEVELS, frequent_levels
 from granite_xai.tables import Column, open_table, read_table, row_like
 
 

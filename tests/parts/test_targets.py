@@ -10,14 +10,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from granite_xai.explanation.behavior import Local, Risk
+from granite_xai.explanation.behavior.losses import LOSSES
+from granite_xai.explanation.behavior.target import target_for
 from sklearn.tree import DecisionTreeClassifier
 
 import granite_xai as gx
 import oracle
 from granite_xai.base.errors import Diagnostics, InputError
-from granite_xai.explanation.behavior import Local, Risk
-from granite_xai.explanation.behavior.losses import LOSSES
-from granite_xai.explanation.behavior.target import target_for
 from granite_xai.models import as_predictor
 from granite_xai.models.targets import (
     FEWEST_ROWS,

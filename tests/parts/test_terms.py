@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-
-import granite_xai as gx
 from granite_xai.evaluations.distinct_values import DistinctValues
 from granite_xai.evaluations.model_matrix import evaluate_matrix
+
+import granite_xai as gx
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import Route

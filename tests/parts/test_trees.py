@@ -8,6 +8,8 @@ from math import factorial
 
 import numpy as np
 import pytest
+from granite_xai.evaluations.distinct_values import DistinctValues
+from granite_xai.evaluations.model_matrix import evaluate_matrix
 from sklearn.base import clone
 from sklearn.ensemble import (
     GradientBoostingRegressor,
@@ -17,8 +19,6 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeRegressor
 
 from granite_xai.base.errors import ModelWarning
-from granite_xai.evaluations.distinct_values import DistinctValues
-from granite_xai.evaluations.model_matrix import evaluate_matrix
 from granite_xai.evaluations.request import request_matrices
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table

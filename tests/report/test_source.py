@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.fitting.fitted_view import fitted_view
 
 import granite_xai as gx
-from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.report.source import number_or_none, rounded, set_labels, source_of
 from report.cases import interacting
 

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import pytest
 
 import granite_xai as gx
-from granite_xai.inference.node_figures import NodeFigure, NodeFigures
+from granite_xai.inference.nodes import NodeFigure, NodeFigures
 from granite_xai.results.benefit import benefit
 from granite_xai.results.described import Described
 
 
 def facts(outcome, question="ice-pdp", is_effect=True, estimate=None, **fields):
     fitted = SimpleNamespace(
-        partition=[None] * 3, estimate=estimate, comparisons=[None], confidence=0.95
+        partition=[None] * 3, estimate=estimate, questions=[None], level=0.95
     )
     facts = {
         "outcome": outcome,

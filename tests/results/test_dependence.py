@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from granite_xai.inference.node_figures import NO_NODE, NodeFigure, NodeFigures
+from granite_xai.inference.nodes import NO_NODE, NodeFigure, NodeFigures
 from granite_xai.results.dependence import dependence
 
 

@@ -9,10 +9,10 @@ from granite_xai.results.described import Described, described_of, in_regions_te
 
 
 def fitted(estimate=None, is_computed=True):
-    additive = SimpleNamespace(
+    curves = SimpleNamespace(
         is_computed=is_computed, value=SimpleNamespace(global_fidelity=0.4, fidelity=0.8)
     )
-    return SimpleNamespace(estimate=estimate, additive=additive, regions=[0, 1, 1])
+    return SimpleNamespace(estimate=estimate, curves=curves, regions=[0, 1, 1])
 
 
 def estimate(is_computed):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.results.explain_row import explain_one
 
 RNG = np.random.default_rng(22)

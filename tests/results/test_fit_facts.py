@@ -17,10 +17,10 @@ def facts(n_regions=1, spreads=(), question="ice-pdp", warnings=(), **fields):
     result = {
         "partition": [SimpleNamespace(n_samples=40)] * n_regions,
         "below_noise_floor": False,
-        "by_chance": False,
+        "is_chance": False,
         "estimate": None,
         "nodes": (figures,) if spreads else (),
-        "comparisons": [SimpleNamespace(question=gx.question(question))],
+        "questions": [SimpleNamespace(question=gx.question(question))],
     }
     return FitFacts(SimpleNamespace(**result | fields), {"warnings": warnings})
 
@@ -32,9 +32,9 @@ def estimate(remaining=0.5, rows="held-out"):
 @pytest.mark.parametrize(
     ("options", "outcome"),
     [
-        ({"n_regions": 2, "by_chance": True}, "regions"),
-        ({"below_noise_floor": True, "by_chance": True}, "nothing"),
-        ({"by_chance": True}, "noise"),
+        ({"n_regions": 2, "is_chance": True}, "regions"),
+        ({"below_noise_floor": True, "is_chance": True}, "nothing"),
+        ({"is_chance": True}, "noise"),
         ({"estimate": estimate(remaining=math.nan)}, "noise"),
         ({"estimate": estimate()}, "no rule"),
         ({}, "no rule"),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.estimator import fit_with_evaluations
 from granite_xai.results.fit_values import known_values
 
 RNG = np.random.default_rng(24)
@@ -19,20 +18,18 @@ def pairs_model(X):
 
 
 def values_of(model=pairs_model, y=None, **options):
-    g = gx.Granite(model, **options)
-    run = fit_with_evaluations(g, X, y)
-    return g, known_values(g, run, X, y)[0]
+    return known_values(gx.Granite(model, **options).fit(X, y), X, y)[0]
 
 
 @pytest.fixture(scope="module")
 def exact():
-    return values_of(confidence_level=None, max_depth=1)[1]
+    return values_of(confidence_level=None, max_depth=1)
 
 
 def test_figures_of_rows_are_those_of_the_model():
-    g, values = values_of(y=Y, max_samples=None, holdout=False, max_depth=0)
+    values = values_of(y=Y, max_samples=None, holdout=False, max_depth=0)
     figures = values.by_row()
-    positions = vars(g)["_run"].inputs.positions
+    positions = values.fitted.rows.positions
     assert figures.predictions == pytest.approx(pairs_model(X)[positions])
     assert figures.target == pytest.approx(Y[positions])
     assert figures.losses == pytest.approx(np.square(figures.predictions - figures.target))
@@ -45,15 +42,14 @@ def test_without_a_target_there_are_no_losses(exact):
 
 
 def test_another_table_is_refused():
-    g = gx.Granite(pairs_model, max_depth=0)
-    run = fit_with_evaluations(g, X, Y)
+    g = gx.Granite(pairs_model, max_depth=0).fit(X, Y)
     with pytest.raises(gx.InputError, match="P03"):
-        known_values(g, run, X + 1.0, Y)
+        known_values(g, X + 1.0, Y)
 
 
 def test_sides_are_those_at_the_rows_own_values_also_where_one_value_stands_for_a_cell():
-    values = values_of(max_depth=0, max_samples=None, holdout=False)[1]
-    found = values.question(values.fitted.comparisons[0], values.scopes[0])
+    values = values_of(max_depth=0, max_samples=None, holdout=False)
+    found = values.question(values.fitted.questions[0], values.scopes[0])
     rows = values.table.native
     for column in range(4):
         hybrids = np.repeat(rows[None], len(rows), axis=0)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.estimator import fit_with_evaluations
 from granite_xai.results.fit_values import known_values
 from granite_xai.results.ice_bands import ice_bands
 
@@ -22,8 +21,7 @@ def at_every_level(predictions, line_of_level):
 
 
 def values_of(**options):
-    g = gx.Granite(model, **options)
-    return known_values(g, fit_with_evaluations(g, X))[0]
+    return known_values(gx.Granite(model, **options).fit(X))[0]
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +53,8 @@ def test_errors_are_those_of_means_over_rows(bands, curves):
 
 def test_rows_of_one_cluster_count_together(curves):
     g = gx.Granite(model, confidence_level=None, max_depth=0)
-    run = fit_with_evaluations(g, X, clusters=np.arange(120) // 40)
-    (band,) = ice_bands(known_values(g, run)[0], 0, at_every_level)
+    g.fit(X, clusters=np.arange(120) // 40)
+    (band,) = ice_bands(known_values(g)[0], 0, at_every_level)
     deviations = (curves - curves.mean(axis=1, keepdims=True)) / 120
     sums = deviations.reshape(120, 3, 40).sum(axis=2)
     assert band.error == pytest.approx(np.sqrt(np.square(sums).sum(axis=1)))

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from granite_xai.inference.stability import SplitStability, Stability
+from granite_xai.fitting.stability import SplitStability, Stability
 from granite_xai.regions import Leaf, Partition, Rule, Split, cut
 from granite_xai.results.notes import doubts_of, notes_of, rival_note
 

@@ -7,7 +7,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.numbers import OutputUnit
-from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.results.profile import profiles
 from results.two_groups import two_groups
 
@@ -21,7 +21,7 @@ def test_means_and_risk_stand_beside_those_of_the_rest(case):
     g, X, model = case
     y = model(X) + np.where(X["group"] > 0, 2.0, 1.0)
     result = fitted_view(g).result
-    fitting = g._run.inputs.positions  # the fit has the rows in an order of its own
+    fitting = result.rows.positions  # the fit has the rows in an order of its own
     by_row = (model(X)[fitting], y[fitting], np.square(model(X) - y)[fitting])
     found = profiles(result, *by_row)[1]
     inside = X["group"] > 0
@@ -51,7 +51,7 @@ def test_the_report_tells_them(case):
 def test_a_probability_is_told_in_percent(case):
     g, X, _ = case
     result = fitted_view(g).result
-    fitting = g._run.inputs.positions
+    fitting = result.rows.positions
     inside = (X["group"] > 0).to_numpy()
     chances = np.where(inside, 0.25, 0.75)[fitting]
     told = profiles(result, chances, output=OutputUnit(probability=True))[1].sentences()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.results.region_curves import overall_curves, region_curves
 
 RNG = np.random.default_rng(31)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.regions import Rule
 from granite_xai.results.feature_curve import FeatureCurve
 from granite_xai.results.region_shapes import CurvePart, curve_parts, group_by_shape

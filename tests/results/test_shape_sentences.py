@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.regions import Rule, rule_in_sentence, vocabulary
 from granite_xai.results.dependence import Dependence
 from granite_xai.results.output_words import output_words
@@ -29,7 +29,7 @@ def sentences(model, quiet=(), features=("hr",), is_mutual=False):
     fitted = fitted_view(g).result
     depends = Dependence(features=features, moderators=("day",), is_mutual=is_mutual)
     words = vocabulary(fitted.partition.rules, fitted.table)
-    output = output_words(fitted.predictor, "cnt")
+    output = output_words(fitted.model, "cnt")
     return shape_sentences(fitted, fitted.nodes[0], depends, quiet, output, words)
 
 
@@ -94,7 +94,7 @@ def sentences_of_four_regions(feature, quiet_rule=""):
     assert len(rules) == 4
     quiet = [region for region, rule in enumerate(rules) if rule == quiet_rule]
     depends = Dependence(features=(feature,), moderators=("day",), is_mutual=False)
-    output = output_words(fitted.predictor, "cnt")
+    output = output_words(fitted.model, "cnt")
     return shape_sentences(fitted, fitted.nodes[0], depends, quiet, output, words), rules
 
 

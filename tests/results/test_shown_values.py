@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.fitted_view import fitted_view
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.results.shown_values import RowsToShow, search_rows
 
 RNG = np.random.default_rng(23)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from granite_xai.search.candidates import CUTS, candidates, cut_codes
 from hypothesis import assume, given, strategies as st
 
 import oracle as o
 from granite_xai.base.deferred import Deferred
-from granite_xai.search.candidates import CUTS, candidates, cut_codes
 from granite_xai.tables import read_table
 from problems import single_effects
 from strategies import Case, cases, examples, regions

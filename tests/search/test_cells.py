@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.search.candidates import cuts_of
 from granite_xai.search.cells import (
     LEFT,
@@ -15,6 +14,7 @@ from granite_xai.search.cells import (
     quarter_batches,
     side_batches,
 )
+
 from problems import MixedModel, mixed_table, options_of, problem_of
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.search.finer import FinerCuts, by_column, thinned
 from hypothesis import given, strategies as st
 
 from granite_xai.search import finer as module
-from granite_xai.search.finer import FinerCuts, by_column, thinned
 from problems import MixedModel, goes_left, mixed_table, options_of, problem_of
 from strategies import examples
 

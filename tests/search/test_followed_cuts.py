@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
-from granite_xai.search import followed_cuts
 from granite_xai.search.finer import FinerCuts
 from granite_xai.search.followed_cuts import CutsByTables
 from granite_xai.search.node_opening import NodeOpening
 from granite_xai.search.node_scores import NodeScores
 from granite_xai.search.scoring import score_candidates
+
+import granite_xai as gx
+from granite_xai.search import followed_cuts
 from granite_xai.search.tables import region_tables
 from problems import options_of, problem_of, random_model, random_table
 from strategies import quiet

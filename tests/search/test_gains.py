@@ -6,9 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
-from granite_xai.search import gains as gains_room
 from granite_xai.search.gains import (
     FEWEST_OBSERVATIONS,
     REPLICATES,
@@ -16,6 +13,9 @@ from granite_xai.search.gains import (
     gains_of_questions,
     split_beyond_chance,
 )
+
+import granite_xai as gx
+from granite_xai.search import gains as gains_room
 from granite_xai.search.tables import region_tables
 from problems import options_of, problem_of
 from strategies import quiet

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.search.given_rules import GivenRules, measured
 
 import granite_xai as gx
-from granite_xai.search.given_rules import GivenRules, measured
 from problems import problem_of
 
 

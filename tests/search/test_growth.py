@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
 from granite_xai.engine.splits import Splits
 from granite_xai.search.searches import TreeSearch
+
+import granite_xai as gx
 from problems import problem_of, random_model, random_table
 from strategies import quiet
 

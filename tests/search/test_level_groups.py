@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.search.level_groups import frequent_levels, level_groups, order_levels
 
 from granite_xai.base.deferred import Deferred
-from granite_xai.search.level_groups import frequent_levels, level_groups, order_levels
 from granite_xai.tables import read_table
 from problems import problem_of, single_effects
 

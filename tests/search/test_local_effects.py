@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.engine.splits import Splits
 from granite_xai.search.local_effects import local_values
+
 from problems import problem_of
 
 

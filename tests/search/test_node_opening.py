@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
-from granite_xai.search import node_opening
 from granite_xai.search.cells import LEFT, RIGHT
 from granite_xai.search.node_opening import NodeOpening
 from granite_xai.search.node_scores import NodeScores
+
+import granite_xai as gx
+from granite_xai.search import node_opening
 from granite_xai.search.tables import region_tables
 from problems import problem_of
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from granite_xai.search.node_opening import NodeOpening
+from granite_xai.search.node_scores import NodeScores
 
 import granite_xai as gx
 from granite_xai.search import node_scores
-from granite_xai.search.node_opening import NodeOpening
-from granite_xai.search.node_scores import NodeScores
 from granite_xai.search.tables import region_tables
 from problems import problem_of
 

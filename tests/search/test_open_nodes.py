@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.search.open_nodes import Grown, OpenNode
 
 from granite_xai.base.deferred import Deferred
 from granite_xai.regions import Leaf
-from granite_xai.search.open_nodes import Grown, OpenNode
 
 
 def node(rows):

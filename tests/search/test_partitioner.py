@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
 from granite_xai.search.given_rules import GivenRules
 from granite_xai.search.partitioner import OwnPartitioner, Partitioner, PartitionResult
+
+import granite_xai as gx
 from problems import problem_of
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from granite_xai.search.followed_cuts import AHEAD_COLUMNS, AHEAD_CUTS, AHEAD_ROWS
 from granite_xai.search.price import NODES_AHEAD, NUMBERS_PER_MODEL_ROW, PRODUCTS, search_price
 

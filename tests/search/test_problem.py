@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from granite_xai.engine.splits import Splits
 from granite_xai.inference.replicates import Chance
+
 from problems import problem_of
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.search.candidates import cuts_of
 
 from granite_xai.search import product_blocks as module, tables
-from granite_xai.search.candidates import cuts_of
 from granite_xai.search.tables import region_tables
 from problems import options_of, problem_of, random_model, random_table
 

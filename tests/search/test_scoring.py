@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from granite_xai.search.scoring import score_best_columns, score_candidates
 
 import granite_xai as gx
 from granite_xai.search import scoring
-from granite_xai.search.scoring import score_best_columns, score_candidates
 from problems import options_of, problem_of
 from strategies import quiet
 

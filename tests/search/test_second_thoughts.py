@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.engine.splits import Splits
+from granite_xai.moments import factors
+from granite_xai.search.finer import FinerCuts
+from granite_xai.search.second_thoughts import FINE_CUTS, SecondThoughts
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
-from granite_xai.engine.splits import Splits
-from granite_xai.moments import factors
 from granite_xai.search import tables as tables_module
-from granite_xai.search.finer import FinerCuts
 from granite_xai.search.lookahead import CutTree
-from granite_xai.search.second_thoughts import FINE_CUTS, SecondThoughts
 from granite_xai.search.tables import region_tables
 from problems import (
     MixedModel,

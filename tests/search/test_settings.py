@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 
 import pytest
+from granite_xai.search.settings import RootSettings, SearchSettings
 
 import granite_xai as gx
-from granite_xai.search.settings import RootSettings, SearchSettings
 
 
 def options_of(protocol):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from granite_xai.search.candidates import candidates
+from granite_xai.search.split_conditions import conditions
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
 from granite_xai.base.deferred import Deferred
 from granite_xai.regions import complementary, satisfied
-from granite_xai.search.candidates import candidates
-from granite_xai.search.split_conditions import conditions
 from granite_xai.tables import read_table
 from problems import single_effects
 from strategies import cases, examples, regions

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
 from granite_xai.engine.splits import Splits
 from granite_xai.moments import factors
-from granite_xai.search import tables as module
 from granite_xai.search.candidates import cuts_of
+
+import granite_xai as gx
+from granite_xai.search import tables as module
 from granite_xai.search.tables import region_tables
 from problems import (
     MixedModel,

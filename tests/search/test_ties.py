@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from granite_xai.search.ties import ROUNDING, TIE, first_of_best, rounded
 from hypothesis import given, strategies as st
 
 from granite_xai.inference import path
-from granite_xai.search.ties import ROUNDING, TIE, first_of_best, rounded
 
 
 @given(

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from granite_xai.search.tree import Tree
 from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
 from granite_xai.regions import Interval, Leaf
-from granite_xai.search.tree import Tree
 from strategies import (
     DAY,
     EPOCH,

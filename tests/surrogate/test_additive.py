@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from granite_xai.fitting.fitted_view import fitted_view
 from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.fitting.fitted_view import fitted_view
 from granite_xai.tables import read_table
 from strategies import Case, Function, Term, cases, column, examples, influences, paper, quiet
 

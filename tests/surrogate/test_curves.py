@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.fitting.new_rows import rows_by_region
+from granite_xai.surrogate.additive import fit_with_fidelity
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
-from granite_xai.fitting.new_rows import rows_by_region
 from granite_xai.results.fit_values import known_values
-from granite_xai.surrogate.additive import fit_with_fidelity
 
 
 def crooked(X):

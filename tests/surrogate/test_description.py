@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.inference.path import folds
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import granite_xai as gx
-from granite_xai.inference.path import folds
 
 WITHIN = 0.01  # a point of the share
 MOST_VALUES = 250  # at which a curve is read; between them it is interpolated

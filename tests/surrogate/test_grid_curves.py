@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.surrogate.grid_curves import as_numbers, cell_residuals, grid_curve, grid_residuals
 
 import granite_xai as gx
-from granite_xai.surrogate.grid_curves import as_numbers, cell_residuals, grid_curve, grid_residuals
 from granite_xai.tables import read_table
 
 N = 120

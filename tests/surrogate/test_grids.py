@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from hypothesis import given, strategies as st
-
 from granite_xai.evaluations.vectors import centred
-from granite_xai.models import as_predictor
 from granite_xai.surrogate.grids import dependence_bins, make_grid
 from granite_xai.surrogate.ice import ice_curves
+from hypothesis import given, strategies as st
+
+from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 
 rows = st.lists(

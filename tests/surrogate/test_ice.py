@@ -7,14 +7,14 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.evaluations.vectors import centred
+from granite_xai.surrogate.grids import make_grid
+from granite_xai.surrogate.ice import ice_curves
 from hypothesis import given, settings, strategies as st
 
 import granite_xai as gx
 from accumulated import ale, resembling_levels
-from granite_xai.evaluations.vectors import centred
 from granite_xai.models import as_predictor
-from granite_xai.surrogate.grids import make_grid
-from granite_xai.surrogate.ice import ice_curves
 from granite_xai.tables import read_table
 
 rows = st.lists(

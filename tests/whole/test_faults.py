@@ -20,7 +20,7 @@ from sklearn.ensemble import RandomForestRegressor
 import granite_xai as gx
 from counted import CountedModel
 from granite_xai.base.errors import ResourceError
-from granite_xai.compute import map_blocks
+from granite_xai.base.parallel import map_blocks
 from strategies import paper
 from whole.named_limit import named_limit
 
@@ -331,7 +331,7 @@ def test_a_fit_needs_no_standard_streams(tmp_path):
 
 def test_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypatch):
     caching = pytest.importorskip("numba.core.caching")
-    from granite_xai.compute.compiled import compiled
+    from granite_xai.trees.compiled import compiled
 
     def fill(values, number):
         for i in range(len(values)):

@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.engine.splits import Splits
 
 import granite_xai as gx
 from granite_xai.base.errors import InputError
-from granite_xai.engine.splits import Splits
 from strategies import paper
 
 rng = np.random.default_rng(3)

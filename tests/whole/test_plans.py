@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
 from counted import CountedModel
-from granite_xai.compute import Meter
+from granite_xai.base.parallel import Meter
 
 X = np.random.default_rng(0).normal(size=(700, 4))
 MANY = np.random.default_rng(1).normal(size=(3000, 4))

@@ -6,14 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
 from granite_xai.fitting.rows import (
     draw_rows,
     held_out_share,
     numbered_by_first_row,
     rows_within_budget,
 )
+
+import granite_xai as gx
 from strategies import quiet
 
 

@@ -17,9 +17,10 @@ from granite_xai.algebra.influence import Individual, Influence, Interactions
 from granite_xai.algebra.interaction import INTERACTIONS, Interaction, Partial
 from granite_xai.algebra.masking import Baseline, Conditional, Marginal, Masking, learn
 from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError, warn
+from granite_xai.base.limits import Resources, require_supported
 from granite_xai.base.options import choose, whole_number
+from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.typing import Coalition, IntArray
-from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.evaluations.asking import ask
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.limits import require_room, require_rows

@@ -11,6 +11,7 @@ from typing import Any
 
 import granite_xai as gx
 from granite_xai.base.files import require_writable
+from granite_xai.base.limits import bytes_text
 from granite_xai.base.numbers import duration
 from granite_xai.cli.inputs import STANDARD_INPUT, hint_at_categories, open_case, read_parts
 from granite_xai.cli.printing import (
@@ -21,7 +22,6 @@ from granite_xai.cli.printing import (
     say,
     say_json,
 )
-from granite_xai.compute.memory import bytes_text
 from granite_xai.estimator import result_text
 
 __all__ = ["apply", "demo", "explain", "show"]

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from granite_xai.algebra.conditional import interval_edges
 from granite_xai.base.errors import InputError
+from granite_xai.base.limits import Resources, require_evaluations
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.text import column_text
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute import Resources, require_evaluations
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
 

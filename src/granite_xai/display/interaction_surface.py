@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.limits import require_evaluations
 from granite_xai.base.typing import FloatArray
-from granite_xai.compute import require_evaluations
 from granite_xai.curves.grids import ice_curves
 from granite_xai.display.axis import Axis, ShownLevels, shown_levels
 from granite_xai.display.figures import SMALL

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.errors import Diagnostics, ModelError
+from granite_xai.base.limits import Resources, slices
+from granite_xai.base.parallel import Meter, progress
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute import Meter, Resources, progress, slices
 from granite_xai.evaluations.attributions import Sums
 from granite_xai.evaluations.device import DeviceModel, find_device_model
 from granite_xai.evaluations.evaluations import Attribution, Evaluations, Matrix

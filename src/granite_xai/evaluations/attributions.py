@@ -18,8 +18,8 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 
+from granite_xai.base.limits import slices
 from granite_xai.base.typing import Coalition, FloatArray
-from granite_xai.compute import slices
 from granite_xai.evaluations.evaluations import Attribution, Matrix
 from granite_xai.evaluations.needs import Summed, Weighted
 

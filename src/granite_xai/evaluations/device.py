@@ -11,8 +11,8 @@ import numpy as np
 
 from granite_xai.base.errors import GraniteError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute.device import DeviceArrays, arrays_on, device_faults
 from granite_xai.models import Predictor
+from granite_xai.models.device import DeviceArrays, arrays_on, device_faults
 from granite_xai.models.kinds import number_matrix
 from granite_xai.models.model import Raised
 from granite_xai.tables import Table

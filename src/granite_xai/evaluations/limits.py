@@ -6,9 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 
 from granite_xai.base.errors import ResourceError
-from granite_xai.compute import Resources
-from granite_xai.compute.memory import FIXED, bytes_text
-from granite_xai.compute.resources import too_much_work
+from granite_xai.base.limits import FIXED, Resources, bytes_text, too_much_work
 from granite_xai.evaluations.request import Request
 from granite_xai.evaluations.values import Values
 from granite_xai.tables import Table

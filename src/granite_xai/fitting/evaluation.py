@@ -11,10 +11,10 @@ import numpy as np
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.notebook import Bar, RegionLabel
 from granite_xai.base.numbers import OutputUnit, amount, count, share
+from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import ALL_ROWS, shortened
 from granite_xai.base.typing import FloatArray
-from granite_xai.compute import one_blas_thread
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.fitting.find import disagreements_of
 from granite_xai.fitting.fit_result import FitResult

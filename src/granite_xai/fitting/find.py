@@ -12,8 +12,8 @@ from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.objective import Shares
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import Diagnostics
+from granite_xai.base.parallel import Meter, one_blas_thread
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.evaluations.evaluations import Evaluations, Sample
 from granite_xai.fitting.plan import Plan
 from granite_xai.fitting.settings import Settings

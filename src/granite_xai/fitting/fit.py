@@ -12,8 +12,8 @@ import numpy as np
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import Diagnostics, InputError
+from granite_xai.base.parallel import Meter, one_blas_thread, progress
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute import Meter, one_blas_thread, progress
 from granite_xai.curves.curves import CurveMaker
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.evaluations.probe import probe

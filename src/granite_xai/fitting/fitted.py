@@ -18,10 +18,11 @@ from granite_xai.algebra.effects import Effect
 from granite_xai.algebra.explanation import Explanation, Part, random_signs, regional_part
 from granite_xai.algebra.masking import learn
 from granite_xai.base.errors import InputError
+from granite_xai.base.limits import Resources
 from granite_xai.base.options import unknown, whole_number
+from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import listing
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.evaluations.evaluations import Evaluations, Sample
 from granite_xai.evaluations.needs import Needs
 from granite_xai.evaluations.request import reads_parts_of_sets, reads_single_columns

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.deferred import Deferred
+from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute import one_blas_thread
 from granite_xai.curves.curves import CurveMaker, Surrogate, SurrogateFit, in_unit_interval
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.fitting.find import Searching

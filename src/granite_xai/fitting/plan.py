@@ -19,9 +19,8 @@ from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.masking import learn
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError
+from granite_xai.base.limits import Resources, model_row_budget, require_supported
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute import Resources
-from granite_xai.compute.resources import model_row_budget, require_supported
 from granite_xai.evaluations.asking import ask, ask_recombined
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.evaluations.limits import (

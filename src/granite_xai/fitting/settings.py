@@ -13,8 +13,9 @@ from granite_xai.algebra.disagreement import Disagreement
 from granite_xai.algebra.influence import Individual, Influence, Interactions, Joint
 from granite_xai.algebra.objective import Objective
 from granite_xai.base.errors import InputError
+from granite_xai.base.limits import Resources, require_supported
 from granite_xai.base.options import choose, real_number, unknown, whole_number
-from granite_xai.compute import Resources, require_supported, resolve_jobs
+from granite_xai.base.parallel import resolve_jobs
 from granite_xai.fitting.plan import Options
 from granite_xai.search.problem import OwnPartitioner, Partitioner, Tree
 

@@ -23,9 +23,9 @@ from granite_xai.algebra.interaction import Pure
 from granite_xai.algebra.objective import Shares
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import InputError
+from granite_xai.base.limits import Resources
 from granite_xai.base.options import choose
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute import Resources
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions import Node, find_leaves

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from granite_xai.algebra.conditional import interval_edges
+from granite_xai.base.limits import Resources
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray
-from granite_xai.compute import Resources
 from granite_xai.estimator import Granite
-from granite_xai.algebra.conditional import interval_edges
 from granite_xai.frameworks.alike import ZERO_SCATTER, Scatter, Vectors, configured, grow
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.tables import Column, Table

@@ -16,11 +16,12 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning, warn
+from granite_xai.base.limits import BLOCK
 from granite_xai.base.options import choose, whole_number
+from granite_xai.base.parallel import one_openmp_thread
 from granite_xai.base.text import count_text, error_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute import BLOCK, one_openmp_thread
-from granite_xai.compute.device import DeviceArrays
+from granite_xai.models.device import DeviceArrays
 from granite_xai.models.kinds import ask_model
 from granite_xai.models.outputs import ALL, EVERY, ModelOutput
 from granite_xai.models.predictions import one_column, outside_unit_interval, read_prediction

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import Diagnostics, ModelWarning, warn
+from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import error_text
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute import one_blas_thread
 from granite_xai.models.outputs import ModelOutput
 from granite_xai.models.predictions import read_prediction
 

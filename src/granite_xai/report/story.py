@@ -7,8 +7,8 @@ from contextlib import closing
 from typing import Any
 
 from granite_xai.base.numbers import count
+from granite_xai.base.parallel import Meter, one_blas_thread
 from granite_xai.base.text import plain
-from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.report.certainty_part import evaluation, stability
 from granite_xai.report.description_part import describes

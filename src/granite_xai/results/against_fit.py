@@ -24,9 +24,9 @@ from granite_xai.algebra.explanation import Explanation, Part, random_signs, reg
 from granite_xai.algebra.interaction import Partial
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import InputError
+from granite_xai.base.limits import require_evaluations
 from granite_xai.base.numbers import count
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.compute import require_evaluations
 from granite_xai.evaluations.probe import require_at_most
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import ask_about, explain_rows, rows_by_region

@@ -18,8 +18,8 @@ import numpy as np
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.moments import Moments, moments_of
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.parallel import in_threads, resolve_jobs
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.regions import Leaf, Node as RegionNode, Split
 from granite_xai.search.cuts import (
     TIE,

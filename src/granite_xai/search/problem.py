@@ -12,10 +12,10 @@ import numpy as np
 from granite_xai.algebra.objective import Shares
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import Diagnostics, InputError
+from granite_xai.base.limits import Resources
 from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.text import listing
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute import Resources
 from granite_xai.evaluations.evaluations import Evaluations, Sample
 from granite_xai.regions import Leaf, Node, Partition, Rule, find_column, satisfied
 from granite_xai.tables import Table

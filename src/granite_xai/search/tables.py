@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from granite_xai.algebra.moments import Moments
+from granite_xai.base.parallel import in_threads, resolve_jobs
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute import in_threads, resolve_jobs
 from granite_xai.search.cuts import ColumnCuts
 
 LEFT, RIGHT = 0, 1  # sides of a cut

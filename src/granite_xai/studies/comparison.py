@@ -11,9 +11,9 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import UNKNOWN, amount, count, share, signed
+from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import plain, shortened
-from granite_xai.compute import one_blas_thread
 from granite_xai.estimator import Granite
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.regions import Partition

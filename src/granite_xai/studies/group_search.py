@@ -16,8 +16,8 @@ import numpy as np
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.influence import Joint
 from granite_xai.base.numbers import share
+from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.typing import FloatArray
-from granite_xai.compute import one_blas_thread
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import ask_about, effects_of
 from granite_xai.inference.noise import Noise, Signs, noise_of

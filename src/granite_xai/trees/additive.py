@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.coalitions import subsets, union, without
+from granite_xai.base.limits import BLOCK, slices
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
-from granite_xai.compute import BLOCK, slices
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
 from granite_xai.trees.tree_readers import (

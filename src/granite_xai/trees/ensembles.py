@@ -17,12 +17,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from granite_xai.base.errors import Diagnostics, GraniteError, ModelWarning, warn
+from granite_xai.base.limits import BLOCK
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
-from granite_xai.compute import BLOCK
-from granite_xai.compute.compiled import available
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table, distinct_rows, read_table, recombine
 from granite_xai.trees.additive import AdditiveModel, TermsOnTable, is_additive, read_terms
+from granite_xai.trees.compiled import available
 from granite_xai.trees.forest import ANCHOR, Forest, ForestOnTable
 from granite_xai.trees.tree_readers import (
     Link,

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from granite_xai.base.limits import slices
+from granite_xai.base.parallel import in_threads, resolve_jobs
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.compute import in_threads, resolve_jobs, slices
-from granite_xai.compute.compiled import compiled
+from granite_xai.trees.compiled import compiled
 
 LEAF = -1  # the feature of a node that asks nothing
 ANCHOR = 256  # values after which running sums start afresh, so that their rounding stays bounded

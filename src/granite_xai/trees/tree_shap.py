@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.limits import slices
+from granite_xai.base.parallel import in_threads, resolve_jobs
 from granite_xai.base.typing import FloatArray, IntArray, Players
-from granite_xai.compute import in_threads, resolve_jobs, slices
-from granite_xai.compute.compiled import compiled
+from granite_xai.trees.compiled import compiled
 from granite_xai.trees.forest import ForestOnTable, unpacked
 
 EXPLAINED_ROWS = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from explanation.evaluated import effect_on, evaluations_of, product
 from granite_xai.engine.splits import Splits
 from granite_xai.explanation.behavior import Local, Sensitivity
 from granite_xai.explanation.behavior.behavior import Game, read_twice
 from granite_xai.explanation.masking import Marginal
+
+from explanation.evaluated import effect_on, evaluations_of, product
 from granite_xai.tables import read_table
 
 X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [3.0, 2.0], [4.0, 5.0]])

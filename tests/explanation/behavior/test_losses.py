@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.explanation.behavior.losses import Loss, gap_loss, risk_loss
 
 from granite_xai.base.errors import InputError
-from granite_xai.explanation.behavior.losses import Loss, gap_loss, risk_loss
 
 GAPS = np.array([[-2.0, 0.0], [0.5, 3.0]])
 

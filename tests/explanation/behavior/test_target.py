@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from granite_xai.base.errors import InputError
 from granite_xai.explanation.behavior import Local, Risk, Sensitivity
 from granite_xai.explanation.behavior.target import target_for
+
+from granite_xai.base.errors import InputError
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 

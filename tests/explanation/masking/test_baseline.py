@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.explanation.masking.baseline import central_position
 
 import granite_xai as gx
 from granite_xai.base.errors import InputError
-from granite_xai.explanation.masking.baseline import central_position
 from granite_xai.tables import read_table
 
 FRAME = pd.DataFrame(

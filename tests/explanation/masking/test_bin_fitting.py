@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.explanation.masking.bin_fitting import fit_bins
+from granite_xai.explanation.masking.bins import IntervalBins, OneBin
 from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.explanation.masking.bin_fitting import fit_bins
-from granite_xai.explanation.masking.bins import IntervalBins, OneBin
 from granite_xai.tables import read_table
 from strategies import Case, Function, Term, examples, paper, quiet
 

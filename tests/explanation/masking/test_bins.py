@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from granite_xai.explanation.masking.bins import BinTree, CustomBins, ExactBins, common_bins
 
 import granite_xai as gx
-from granite_xai.explanation.masking.bins import BinTree, CustomBins, ExactBins, common_bins
 from granite_xai.tables import read_table
 
 

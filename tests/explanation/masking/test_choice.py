@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-
 from granite_xai.explanation.masking import choice as module
 from granite_xai.explanation.masking.choice import choose_sampler, wide_bins
+
 from granite_xai.tables import read_table
 
 N = 500

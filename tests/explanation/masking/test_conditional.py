@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 import pytest
+from granite_xai.explanation.masking.fitted import fit_maskings
 
 import granite_xai as gx
 from explanation.masking.normal_pairs import first_column, normal_pair
 from granite_xai.base.errors import Diagnostics
-from granite_xai.explanation.masking.fitted import fit_maskings
 from granite_xai.tables import read_table
 
 CHOSEN = gx.Conditional().chosen_by_rows()

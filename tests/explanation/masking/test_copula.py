@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from granite_xai.explanation.masking.copula import Margin
 from scipy.stats import norm
 
 import granite_xai as gx
 from explanation.masking.normal_pairs import first_column, normal_pair
 from granite_xai.evaluations.probe import PROBED_ROWS
-from granite_xai.explanation.masking.copula import Margin
 from granite_xai.tables import read_table
 
 COPULA = gx.Conditional(sampler="copula")

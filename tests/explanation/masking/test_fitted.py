@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import granite_xai as gx
 from granite_xai.explanation.masking.fitted import (
     FittedMaskings,
     column_of_ratios,
     fit_maskings,
 )
+
+import granite_xai as gx
 from granite_xai.tables import read_table
 
 RNG = np.random.default_rng(51)

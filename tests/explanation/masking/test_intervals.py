@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from granite_xai.explanation.masking.intervals import interval_edges, rows_stood_for
+
 from granite_xai.tables import read_table
 
 

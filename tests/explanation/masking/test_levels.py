@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-
 from granite_xai.explanation.masking.levels import carriers, level_codes, ranks_among, sortable
+
 from granite_xai.tables import read_table
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-
-import granite_xai as gx
 from granite_xai.evaluations.row_bins import Bins
 from granite_xai.explanation.masking import MASKINGS
 from granite_xai.explanation.masking.masking import smallest_cells
+
+import granite_xai as gx
 
 FIRST = frozenset({0})
 SECOND = frozenset({1})

@@ -9,8 +9,7 @@ from types import ModuleType
 import pytest
 import threadpoolctl
 
-from granite_xai.compute.blas import _BlasPin, one_blas_thread
-from granite_xai.compute.threads import map_blocks
+from granite_xai.base.parallel import _BlasPin, map_blocks, one_blas_thread
 
 
 def _blas_threads():

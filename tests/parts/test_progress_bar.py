@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from granite_xai.compute.progress_bar import Meter, progress, round_down
-from granite_xai.compute.resources import Resources
+from granite_xai.base.limits import Resources
+from granite_xai.base.parallel import Meter, progress, round_down
 
 
 @pytest.mark.parametrize("shown", [True, False, "auto"])
@@ -36,7 +36,7 @@ def test_R15_progress_needs_no_terminal(monkeypatch, stream):
 
 
 def test_a_bar_is_there_soon_although_its_first_item_takes_long(monkeypatch, capsys):
-    monkeypatch.setattr("granite_xai.compute.progress_bar.SOON", 0.05)
+    monkeypatch.setattr("granite_xai.base.parallel.SOON", 0.05)
     for _ in progress(range(1), Resources(progress=True), "resamples", 1):
         time.sleep(0.3)
         assert "resamples" in capsys.readouterr().err

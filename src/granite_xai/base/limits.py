@@ -1,13 +1,20 @@
-"""The limits of a run: memory, model rows, device."""
+"""The limits of a run: memory, model rows, device; work in blocks that fit."""
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from granite_xai.base.errors import ResourceError
 from granite_xai.base.options import choose, whole_number
+
+BLOCK = 2**26
+"""Bytes of one working block where nobody sets a limit."""
+
+FIXED = 2**20
+"""Bytes of a run on any table: rules, plans, small arrays."""
 
 MODEL_ROWS = 1_000_000
 """Rows that a fit sends to the model where nobody says how many."""
@@ -155,3 +162,32 @@ def _missing_for_cuda() -> str | None:
     if torch.version.cuda is None:
         return "this torch was built without CUDA"
     return "torch finds no CUDA device"
+
+
+def bytes_text(count: int) -> str:
+    """Write a number of bytes as a person reads it."""
+    if count >= 2**20:
+        return f"{count / 2**20:,.1f} MiB"
+    return f"{count:,} bytes"
+
+
+def slices(count: int, line_bytes: int, block: int) -> Iterator[slice]:
+    """Divide lines into neighbouring parts that fit a block.
+
+    Parameters
+    ----------
+    count : int
+        Lines in all.
+    line_bytes : int
+        Bytes of one line.
+    block : int
+        Bytes of a part; a part has one line at least.
+
+    Yields
+    ------
+    slice
+        The lines of each part, in order.
+    """
+    step = max(1, block // max(line_bytes, 1))
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from granite_xai.base.errors import InputError
-from granite_xai.compute.threads import in_threads, map_blocks, resolve_jobs
+from granite_xai.base.parallel import in_threads, map_blocks, resolve_jobs
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True, False, np.float64(2)])

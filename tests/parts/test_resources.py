@@ -11,7 +11,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.errors import InputError, ResourceError
-from granite_xai.compute.resources import Resources, model_row_budget, require_evaluations
+from granite_xai.base.limits import Resources, model_row_budget, require_evaluations
 from strategies import paper
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite_xai.compute.compiled import available, compiled
+from granite_xai.trees.compiled import available, compiled
 
 pytestmark = pytest.mark.skipif(not available(), reason="could not import 'numba'")
 
