@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 import threadpoolctl
 
-from granite_xai.base.parallel import _BlasPin, map_blocks, one_blas_thread
+from granite_xai.base.parallel import _BlasPin, in_threads, one_blas_thread
 
 
 def _blas_threads():
@@ -22,7 +22,9 @@ def _blas_threads():
 
 def test_blas_has_one_thread_inside_and_its_own_number_after():
     before = _blas_threads()
-    assert all(set(inside) == {1} for inside in map_blocks(lambda _: _blas_threads(), range(3), 2))
+    with one_blas_thread():
+        inside = in_threads(lambda _: _blas_threads(), range(3), 2)
+    assert all(set(numbers) == {1} for numbers in inside)
     assert _blas_threads() == before
 
 
@@ -66,6 +68,6 @@ def test_blas_stays_pinned_until_the_last_of_several_threads_is_done(first):
 def test_an_error_in_a_block_reaches_the_caller_and_releases_blas():
     before = _blas_threads()
     for n_jobs in (1, 2):
-        with pytest.raises(ZeroDivisionError):
-            map_blocks(lambda task: 1 // task, [1, 0], n_jobs)
+        with pytest.raises(ZeroDivisionError), one_blas_thread():
+            in_threads(lambda task: 1 // task, [1, 0], n_jobs)
     assert _blas_threads() == before

@@ -388,10 +388,9 @@ class Changes:
         start = 0
         for part in regions.take(rows).blocks(max(1, CELLS_AT_ONCE // len(rows))):
             end = start + part.count
-            is_left = np.ones_like(part.weights, dtype=np.bool_)
+            is_left = part.weights != 0  # of lines of weights: whether a row is in the region at all
             weights = part.weights
             if part.total is not None:
-                is_left = part.weights > 0
                 weights = np.broadcast_to(part.total[:, None], part.weights.shape)
             changes, intervals = self.path.changes(rows, is_left)
             of_part = self.of_row * changes

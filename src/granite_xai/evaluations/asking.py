@@ -16,7 +16,7 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.attributions import Sums
 from granite_xai.evaluations.device import DeviceModel, find_device_model
 from granite_xai.evaluations.evaluations import Attribution, Evaluations, Matrix
-from granite_xai.evaluations.limits import require_room, require_rows
+from granite_xai.evaluations.limits import bytes_kept, require_room, require_rows
 from granite_xai.evaluations.needs import Recombined, Summed
 from granite_xai.evaluations.probe import Extent, require_at_most
 from granite_xai.evaluations.reading import Reading, ReadPart
@@ -111,6 +111,7 @@ def ask(
         if device_model is not None:
             note["path"] = "model (device)"
         record.note("evaluations", note)
+        record.note("bytes", bytes_kept(request, n_outputs))
     # Either the rows that the model answers are shown, or the matrices that are made from its trees.
     quiet = replace(resources, progress=False)
     shows_rows = not reading.is_read and not model.is_metered
