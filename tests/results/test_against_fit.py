@@ -1,4 +1,4 @@
-"""Effects against the fitting rows of a region; against the oracle in tests/fitting/test_new_rows.py."""
+"""Effects against the fitting rows of a region; against the oracle in tests/use/test_new_rows.py."""
 
 from __future__ import annotations
 
