@@ -17,44 +17,37 @@ PICTURE = ROOT / "docs" / "images" / "flow.svg"
 FACE = "granite_xai"
 
 ROOMS: dict[str, tuple[str, str]] = {
-    "base": ("", "What every room shares: types, errors, options, diagnostics, files, wording"),
-    "compute": ("", "What a fit may cost: limits, memory, threads, workers; sums"),
-    "tables": ("X", "A table comes in: kinds of columns, distinct values, a fixed order of rows"),
-    "models": (
-        "F",
-        "A model comes in: one file a kind; the only room that calls it; y and weights",
+    "base": (
+        "",
+        "What every room shares: types, errors, options, diagnostics, files, numbers as text",
     ),
+    "compute": ("", "What a fit may cost: limits, memory, threads, progress bars"),
+    "tables": ("X", "A table comes in: kinds of columns, distinct values, rows in a fixed order"),
+    "models": ("F", "A model comes in: the only room that calls it; outputs, targets, workers"),
+    "trees": ("E_S", "Tree ensembles and additive models that are read instead of asked"),
     "evaluations": (
         "E_S",
-        "What the model says about recombined rows: values, matrices, noise floor",
+        "What the model says about recombined rows: which values, how many, how exactly",
     ),
-    "trees": ("E_S", "The same, read off tree ensembles without calling them"),
-    "engine": (
-        "",
-        "Many regions at once: memberships, sums over both sides of a split, masked means",
+    "algebra": (
+        "F_T ν φ R",
+        "Masking, behavior, interaction, influence; disagreement, its moments, objectives",
     ),
-    "explanation": ("φ", "Masking, behavior, interaction and influence, and the values they give"),
-    "disagreement": (
-        "R",
-        "How far two explanations are apart on a region; objectives; named questions",
-    ),
-    "surrogate": ("G", "One curve per feature and region, and the additive model they make"),
-    "moments": ("R", "Disagreement from sums over rows; sampling noise in closed form"),
-    "regions": ("Ω", "Conditions, rules, partitions: text, membership and JSON from one object"),
-    "inference": ("", "Sampling noise: replicates, estimates with intervals, stability, the path"),
-    "search": ("Ω", "Where regions may lie: candidates, scores, growth, looking ahead, clarity"),
-    "partitioners": ("", "Ways to regions for partitioner=, by name"),
-    "fitting": ("", "One fit, from options and a table to regions and their judgement"),
-    "results": ("", "What a fit says about single rows, regions and its own values"),
+    "regions": ("Ω", "Conditions, rules, trees, partitions: text, membership, code, JSON"),
+    "inference": ("", "Sampling noise by random signs; estimates with intervals; figures of nodes"),
+    "curves": ("G", "One curve per feature and region, and the description they make"),
+    "search": ("Ω", "From R to a tree: cuts, tables of sums, growth, looking ahead, other cuts"),
+    "fitting": ("", "One fit: settings, plan, search, judgement; path and stability; the result"),
+    "results": ("", "What a fit says about regions, rows and its own values, in words"),
     "estimator": ("", "Granite: options, fit and methods"),
-    "studies": ("", "Several fits: comparisons of models or tables, and groups of features"),
     "frameworks": ("Ω", "Earlier methods, one file each: clusters, cohorts, the original trees"),
+    "partitioners": ("", "Ways to regions for partitioner=, by name"),
     "display": ("", "Pictures; one file a display"),
-    "report": ("", "The story: a dictionary, then a page or a text"),
+    "report": ("", "The report: facts, then a page or a text"),
+    "studies": ("", "Several fits: comparisons of models or tables, and groups of features"),
     "saving": ("", "Files: what a fit found as plain content"),
     "cli": ("", "The command granite"),
     "datasets": ("", "Tables and toys to try things on"),
-    "core": ("", "The numeric core, written anew as one piece; only its tests import it yet"),
 }
 
 # Boxes of the picture: column, row, symbol, rooms, words.
@@ -62,13 +55,13 @@ BOXES = [
     (0, 0, "X", "tables", "your table"),
     (0, 1, "F", "models", "your model"),
     (1, 0, "E_S", "evaluations, trees", "answers on\nrecombined rows"),
-    (2, 0, "F_T", "explanation", "hidden columns\naveraged"),
-    (3, 0, "ν", "explanation", "prediction,\nvariance or loss"),
-    (4, 0, "φ", "explanation", "effects of\ncolumns and groups"),
-    (4, 1, "R", "disagreement", "two explanations\ncompared"),
+    (2, 0, "F_T", "algebra", "hidden columns\naveraged"),
+    (3, 0, "ν", "algebra", "prediction,\nvariance or loss"),
+    (4, 0, "φ", "algebra", "effects of\ncolumns and groups"),
+    (4, 1, "R", "algebra, inference", "two explanations\ncompared; its noise"),
     (3, 1, "Ω", "search, regions", "rules with little\ndisagreement"),
-    (2, 1, "G", "surrogate", "one curve a column\nand region"),
-    (1, 1, "", "estimator", "display, report,\nsaving, cli"),
+    (2, 1, "G", "curves", "one curve a column\nand region"),
+    (1, 1, "", "fitting, results", "judged by other rows,\nshown and saved"),
 ]
 ARROWS = [((0, 0), (1, 0)), ((1, 0), (2, 0)), ((2, 0), (3, 0)), ((3, 0), (4, 0)), ((4, 0), (4, 1)), ((4, 1), (3, 1)),
           ((3, 1), (2, 1)), ((2, 1), (1, 1))]  # fmt: skip
@@ -147,7 +140,7 @@ def picture() -> str:
         _text(
             3.3 * ACROSS + WIDTH / 2 + MARGIN,
             MARGIN + HEIGHT + 38,
-            "candidate regions, in batches (engine)",
+            "candidate regions, in batches",
             "#667",
         ),
         *(_box(*box) for box in BOXES),
