@@ -14,7 +14,7 @@ The content of a fit has no row of the data and no model::
     table        library, labels of the columns, and of each column its name, kind and distinct values
     options      of `Granite`, without the model
     diagnostics  what the fit noticed, without seconds: files of equal fits are equal
-    rows         positions of the search rows in the table of the user, and their weights; null: as they are, and all 1
+    rows         positions of the search rows in the table of the user, and their weights
     missing      whether missing values are allowed
     plan         what is asked about any rows: values that stand for columns, and those of sets (combined); what
                  maskings learned, with the copulas of which it speaks; what the probe found
@@ -274,11 +274,14 @@ def _write_granite(granite: Granite) -> dict[str, Any]:
     plain = _Plain(result.table)
     options = granite.get_params(deep=False)
     del options["model"]
+    rows = plain.write({"positions": result.rows.positions, "weights": result.weights}, "rows")
+    if result.from_file is not None:
+        rows = result.from_file.rows
     return {
-        "table": _write_table(result.table, plain),
+        "table": _write_table(result.table),
         "options": {name: plain.write(value, name) for name, value in options.items()},
         "diagnostics": plain.write(_without_seconds(view.diagnostics), "diagnostics_"),
-        "rows": _positions_and_weights(result, plain),
+        "rows": rows,
         "missing": result.missing,
         "plan": plain.write(_content_of_plan(result.plan), "plan"),
         # Where all outputs are explained, the same questions of each.
@@ -292,17 +295,6 @@ def _write_granite(granite: Granite) -> dict[str, Any]:
             for name, of_output in result.outputs.items()
         ],
     }
-
-
-def _positions_and_weights(result: FitResult, plain: _Plain) -> Any:
-    """Where the search rows are in the table of the user, and what each counts."""
-    if result.from_file is not None:
-        return result.from_file.rows
-    positions: IntArray | None = result.rows.positions
-    if np.array_equal(result.rows.positions, np.arange(len(result.rows))):
-        positions = None
-    weights = None if np.all(result.weights == 1.0) else result.weights
-    return plain.write({"positions": positions, "weights": weights}, "rows")
 
 
 def _without_seconds(findings: Mapping[str, Any]) -> dict[str, Any]:
@@ -386,7 +378,7 @@ def _load_granite(content: dict[str, Any], model: Any, X: Any) -> Granite:
     with _as_format_errors("granite"):
         outline = _read_table(content["table"])
         positions = _Plain(outline).read(content["rows"]["positions"], "granite.rows")
-        are_positions = positions is None or bool(np.all(positions >= 0))
+        are_positions = positions.dtype.kind == "i" and bool(np.all(positions >= 0))
         require(are_positions, "granite.rows.positions", "are no positions")
     table = outline if X is None else _search_rows(X, outline, positions)
     with _as_format_errors("granite"):
@@ -430,7 +422,7 @@ def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed
         plan = replace(plan, needs=plan.needs | question.needs)
     shared: dict[str, Any] = {
         "settings": settings,
-        "missing": bool(content["missing"]),
+        "missing": entry(content, "missing", bool, "granite"),
         "rows": _read_rows(content["rows"], plain),
     }
     outputs = {}
@@ -479,17 +471,13 @@ def _read_rows(data: dict[str, Any], plain: _Plain) -> Rows:
     table = plain.table
     every_row = np.arange(0 if isinstance(table.container, Outline) else table.n_rows)
     positions, weights = (plain.read(data[name], "rows") for name in ("positions", "weights"))
-    if positions is None or not len(every_row):
-        positions = every_row
-    if weights is None or not len(every_row):
-        weights = np.ones(len(every_row))
-    has_weights = weights.shape == every_row.shape
-    require(has_weights, "granite.rows.weights", "are not one for each row")
+    is_one_a_row = positions.shape == weights.shape
+    require(is_one_a_row, "granite.rows.weights", "are not one for each row")
     return Rows(
         y=None,
-        weights=weights,
+        weights=weights[: len(every_row)],
         clusters=every_row,
-        positions=positions,
+        positions=positions[: len(every_row)],
         source=table,
         position_in_source=every_row,
     )
@@ -759,11 +747,9 @@ def _another_model(why: str) -> ModelError:
     return ModelError(message, code="F09", argument="model", hint=hint)
 
 
-def _search_rows(X: Any, outline: Table, positions: IntArray | None) -> Table:
+def _search_rows(X: Any, outline: Table, positions: IntArray) -> Table:
     """The search rows of a fit, from the table that it was fitted on."""
     table = read_table(X, missing="allow", like=outline)
-    if positions is None:
-        positions = np.arange(table.n_rows)
     if positions.max(initial=0) >= table.n_rows:
         raise _another_table(f"it has {table.n_rows:,} rows, too few")
     rows = table.take(positions)
@@ -827,72 +813,48 @@ def _missing_values(column: Column, count: int) -> NDArray[Any]:
 # A table without its rows
 
 
-def _write_table(table: Table, plain: _Plain) -> Any:
+def _write_table(table: Table) -> Any:
     """What is known of the columns. Their distinct values stand in ascending order, so that no row can be told."""
     columns = []
     for column in table.columns:
         seen = None  # where all labels of the table are among the levels
         if not column.passes and set(column.seen or ()) > set(column.levels.tolist()):
             seen = column.seen
-        columns.append(
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "levels": column.levels[:0] if column.passes else column.levels,
-                "missing": bool(column.missing.any()),
-                "order": column.order,
-                "integer": column.integer,
-                "declared": None if column.passes else column.declared,
-                "passes": column.passes,
-                "seen": seen,
-            }
-        )
+        levels = column.levels[:0] if column.passes else column.levels
+        if column.missing.any():
+            levels = np.append(levels, _missing_values(column, 1))
+        declared = None if column.passes else column.declared
+        columns.append(replace(column, values=levels, declared=declared, seen=seen))
     labels = [
         str(label) if isinstance(label, str) else int(label) for label in table.container.labels
     ]
     outline = {"library": table.container.library, "labels": labels, "columns": columns}
-    return plain.write(outline, "table")
+    return _Plain().write(outline, "table")
 
 
 def _read_table(data: Any) -> Table:
     """Read what `_write_table` wrote, as a table without rows."""
     outline = _Plain().read(data, "table")
-    library, labels = outline["library"], tuple(outline["labels"])
-    known = ("numpy", "pandas", "polars", "pyarrow")
-    require(library in known, "table.library", f"is {library!r:.60}, which is not known")
-    columns = []
-    for position, facts in enumerate(outline["columns"]):
+    library, labels, columns = outline["library"], outline["labels"], tuple(outline["columns"])
+    is_library = library in ("numpy", "pandas", "polars", "pyarrow")
+    require(is_library, "table.library", f"is {library!r:.60}, which is not known")
+    for position, column in enumerate(columns):
         place = f"table.columns[{position}]"
-        levels, has_missing = facts["levels"], facts["missing"]
-        flags = (has_missing, facts["integer"], facts["passes"])
-        require(all(type(flag) is bool for flag in flags), place, "has a flag that is none")
-        for known_labels in (facts["order"], facts["declared"], facts["seen"]):
-            are_labels = known_labels is None or type(known_labels) is tuple
-            is_without_repeats = len(set(known_labels or ())) == len(known_labels or ())
+        is_column = isinstance(column, Column) and column.position == position
+        require(is_column, place, "is not the column at this position")
+        for of_dtype in (column.order, column.declared, column.seen):
+            are_labels = of_dtype is None or type(of_dtype) is tuple
+            is_without_repeats = len(set(of_dtype or ())) == len(of_dtype or ())
             require(are_labels and is_without_repeats, place, "has labels that are none")
-        column = Column(
-            name=entry(facts, "name", str, place),
-            position=position,
-            kind=facts["kind"],
-            values=levels,
-            order=facts["order"],
-            integer=facts["integer"],
-            declared=facts["declared"],
-            passes=facts["passes"],
-            seen=facts["seen"],
-        )
-        if has_missing:
-            column = replace(column, values=np.append(levels, _missing_values(column, 1)))
         expected = "O" if column.kind in LABELLED else "mM" if column.kind == "date" else "f"
-        is_of_kind = column.kind in KINDS and levels.dtype.kind in expected
-        require(is_of_kind, f"{place}.levels", "are not those of a column of this kind")
-        are_levels = column.levels.tolist() == levels.tolist()
-        require(are_levels, f"{place}.levels", "are not different values in their order")
-        columns.append(column)
+        is_of_kind = column.kind in KINDS and column.values.dtype.kind in expected
+        require(is_of_kind, f"{place}.values", "are not those of a column of this kind")
+        are_levels = column.values[~column.missing].tolist() == column.levels.tolist()
+        require(are_levels, f"{place}.values", "are not different values in their order")
     names = {column.name for column in columns}
     has_names = 0 < len(names) == len(columns) == len(labels)
     require(has_names, "table.columns", "are not columns with different names")
-    return Table(tuple(columns), Outline(labels, library))
+    return Table(columns, Outline(tuple(labels), library))
 
 
 # Values that JSON has no type for
@@ -912,7 +874,7 @@ class _Plain:
     Parameters
     ----------
     table : Table, optional
-        That of the fit: its columns are written as their positions.
+        That of the fit: its columns are written as their positions. None: columns are records.
     """
 
     table: Any = None
@@ -949,7 +911,7 @@ class _Plain:
             return self._write_array(value, place)
         if isinstance(value, Deferred):
             return _marked("deferred", self.write(value.value, place))
-        if isinstance(value, Column):
+        if isinstance(value, Column) and self.table is not None:
             return _marked("column", value.position)
         if isinstance(value, Partition):
             return _marked("partition", value.to_dict())
@@ -1082,6 +1044,7 @@ RECORDS: dict[str, type[Any]] = {
         *(partitioners.Clusters, partitioners.Ice, partitioners.Cohorts),
         *(partitioners.Subgroups, partitioners.RepidTree),
         # What was learned
+        Column,
         *(ExactBins, LevelBins, IntervalBins, TreeBins, References, Intervals),
         *(Copula, Margin, Cells, Probe),
         # What was found
@@ -1110,7 +1073,6 @@ _TYPES: dict[str, Any] = {
     "int": int,
     "str": str,
     "bool": bool,
-    "Column": Column,
     "Table": Table,
     "Coalition": frozenset,
 }

@@ -155,13 +155,14 @@ def test_equal_fits_have_equal_files_and_no_row_of_the_data(tmp_path):
             g = gx.Granite(lambda X: X[:, 0] * X[:, 1] + X[:, 2], question, min_samples_leaf=10)
             gx.save(g.fit(X), path)
         assert paths[0].read_bytes() == paths[1].read_bytes()
-        found = json.loads(paths[0].read_text())["granite"]["fit"]
-        rows = [found["row"]["row"]]
-        rows += [row for _, row in found["maskings"]["baselines"].get("value", [])]
+        content = json.loads(paths[0].read_text())["granite"]
+        learned = [of_key for _, _, of_key in content["plan"]["learned"]]
+        rows = [content["fit"]["row"]["row"]]
+        rows += [of_key["table"] for of_key in learned if of_key["$"] == "References"]
         for row in rows:
             cells = np.array([np.frombuffer(_bytes(cell)) for cell in row["value"]["cells"]]).T
             assert np.max((cells[:, None] == X[None]).sum(axis=2)) <= 1
-        assert "ends" not in json.dumps(found["maskings"])
+        assert all("ends" not in of_key for of_key in learned)
 
 
 def _bytes(array):
@@ -481,7 +482,7 @@ def forged(document, folder):
         ("granite.table.columns.2.declared", True, "F04"),
         ("granite.table.columns.3.order.value", ["low", "low"], "F04"),
         ("granite.table.columns", [], "F04"),
-        ("granite.table.columns.2.levels.value", ["x", "x", "z"], "F04"),
+        ("granite.table.columns.2.values.value", ["x", "x", "z"], "F04"),
         ("granite.options.question", {"$": "Popen", "args": "true"}, "F04: .*'Popen'"),
         ("granite.options.question", "__import__('os').system('true')", "F04"),
         ("granite.options.influence", {"$": "Joint", "groups": 5}, "F04"),
@@ -492,23 +493,42 @@ def forged(document, folder):
         ("granite.diagnostics.seed", "seed", "F04"),
         ("granite.rows", None, "F04"),
         ("granite.rows.positions", "all", "F04"),
+        ("granite.rows.weights.value.shape", [1], "F04"),
+        ("granite.table.columns.0.position", 1, "F04"),
+        ("granite.table.columns.0.passes", 0, "F04"),
         ("granite.fit.partition.names", ["a"], "F04"),
         ("granite.fit.partition.tree", {"n_samples": 1}, "F04"),
-        ("granite.fit.questions", [], "F04"),
-        ("granite.fit.questions.0.pairs", [1, 0], "F04"),
-        ("granite.fit.questions.0.pairs", [10**9, 0], "F04"),
+        ("granite.missing", None, "F04"),
+        ("granite.plan.values", "all", "F04"),
+        ("granite.plan.values", {"a": 1}, "F04"),
+        ("granite.plan.combined", {"a": {"b": "c"}}, "F04"),
+        ("granite.plan.probed", {"$": "tuple", "value": [0.0]}, "F04"),
+        ("granite.plan.learned", [[{"$": "Resources"}, {"$": "set", "value": [0]}, 1]], "F04"),
+        ("granite.plan.learned.0.1", [0], "F04"),
+        ("granite.plan.learned.0.2", {"$": "LevelBins", "fitted": 1}, "F04"),
+        (
+            "granite.plan.learned.0.2",
+            {"$": "ExactBins", "columns": {"$": "tuple", "value": ["a"]}},
+            "F04",
+        ),
+        ("granite.plan.learned.0.2", 0, "F04"),
+        ("granite.questions", [], "F04"),
+        ("granite.questions.0.pairs", [1, 0], "F04"),
+        ("granite.questions.0.pairs", [10**9, 0], "F04"),
+        ("granite.fit.disagreements.value.shape", [1], "F04"),
+        ("granite.fit.exceeded", 1, "F04"),
         ("granite.fit.curves.regions", [], "F04"),
-        ("granite.fit.curves.regions.0.mean", "high", "F04"),
-        ("granite.fit.curves.regions.0.curves.0.column.value", 99, "F04"),
-        ("granite.fit.curves.regions.0.curves.0.effects.value.shape", [1], "F04"),
+        ("granite.fit.curves.everywhere", None, "F04"),
+        ("granite.fit.curves.regions.value.0.mean", "high", "F04"),
+        ("granite.fit.curves.regions.value.0.curves.value.0.column.value", 99, "F04"),
+        ("granite.fit.curves.regions.value.0.curves.value.0.effects.value.shape", [1], "F04"),
         ("granite.fit.estimate.remaining", "little", "F04"),
         ("granite.fit.nodes.value.0.nodes", 3, "F04"),
         ("granite.fit.attributes", {"fit_": 1, "_text": 2}, "F04"),
         ("granite.fit.attributes", {"apply": 1}, "F04"),
-        ("granite.fit.maskings", {"$": "Resources"}, "F04"),
         ("granite.fit.output", {"label": "x"}, "F04"),
         ("granite.fit.row", {"row": [1, 2]}, "F04"),
-        ("granite.fit.remaining", {"$": "number", "value": "1"}, "F04"),
+        ("granite.fit.floors", {"$": "number", "value": "1"}, "F04"),
         ("granite.outputs", [["a", {}]], "F04"),
         ("granite.outputs", {"a": 1}, "F04"),
     ],
@@ -528,7 +548,7 @@ def test_a_file_that_was_changed_or_cut_off(documents, tmp_path):
     whole = json.dumps(documents[1])
     path = tmp_path / "changed.json"
     changed = copy.deepcopy(documents[1])
-    changed["granite"]["fit"]["remaining"] = 0.123
+    changed["granite"]["fit"]["curves"]["fidelity"] = 0.123
     path.write_text(json.dumps(changed))
     with pytest.raises(
         gx.FormatError, match=r"F04: .*changed\.json was changed after it was saved"
