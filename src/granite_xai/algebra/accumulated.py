@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -164,7 +164,7 @@ class Intervals:
 
     def asks(self, table: Table) -> Recombined:
         """Every row at the points of its interval, and of the one beside it where a region may count it there."""
-        places, first, counts = self._points(table.columns[self.fitted.position])
+        _, first, counts = self._points(table.columns[self.fitted.position])
         rows = np.repeat(np.arange(table.n_rows), counts)
         starts = np.cumsum(counts) - counts - first
         points = np.arange(len(rows)) - starts[rows]
@@ -172,13 +172,12 @@ class Intervals:
 
     def fact(self, table: Table, predictions: FloatArray | None) -> PredictionsAlong:
         """The predictions of each row along the column."""
-        assert predictions is not None
         places, first, counts = self._points(table.columns[self.fitted.position])
         return PredictionsAlong(
             edges=self.edge_points,
             places=places,
             starts=np.cumsum(counts) - counts - first,
-            values=predictions,
+            values=cast(FloatArray, predictions),  # asked for above
         )
 
     def within(self, column: Column) -> tuple[IntArray, IntArray]:
@@ -388,7 +387,13 @@ class Changes:
         start = 0
         for part in regions.take(rows).blocks(max(1, CELLS_AT_ONCE // len(rows))):
             end = start + part.count
-            is_left = part.weights != 0  # of lines of weights: whether a row is in the region at all
+            is_left = (
+                part.weights != 0
+            )  # of lines of weights: whether a row is in the region at all
+            if part.total is None and is_left.all():
+                result[rows, start:end] = self._everywhere(rows, part.weights)
+                start = end
+                continue
             weights = part.weights
             if part.total is not None:
                 weights = np.broadcast_to(part.total[:, None], part.weights.shape)
@@ -399,6 +404,16 @@ class Changes:
             result[rows, start:end] = of_part
             start = end
         return result
+
+    def _everywhere(self, rows: IntArray, weights: FloatArray) -> FloatArray:
+        """The changes at some rows, (n, K), where every line has weight at all of them."""
+        changes, intervals = self.path.changes(rows, np.ones((len(rows), 1), dtype=np.bool_))
+        if not self.of_mean:
+            return self.of_row * changes
+        numbers, number_of_row = np.unique(intervals[:, 0], return_inverse=True)
+        is_inside = (number_of_row == np.arange(len(numbers))[:, None]).astype(np.float64)
+        means = (is_inside @ (changes * weights)) / (is_inside @ weights)
+        return np.asarray(self.of_row * changes + self.of_mean * means[number_of_row])
 
     def cell_sizes(self) -> IntArray | None:
         """Rows in the interval of each row, (n,), where changes are averaged."""
