@@ -29,8 +29,8 @@ from granite_xai.search.problem import (
     Partitioner,
     PartitionResult,
     Problem,
-    Tree,
 )
+from granite_xai.search.tree import Tree
 
 __all__ = [
     "AllExcept",

@@ -68,7 +68,14 @@ from granite_xai.algebra.effects import MAX_PAIRS, Attributed, Effect
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Individual, Interactions, Joint
 from granite_xai.algebra.interaction import Additive, Full, Partial, Pure, Whole
-from granite_xai.algebra.masking import Baseline, Conditional, Marginal, Masking, References
+from granite_xai.algebra.masking import (
+    Baseline,
+    Conditional,
+    Marginal,
+    Masking,
+    References,
+    median_row,
+)
 from granite_xai.algebra.objective import Objective
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import FormatError, InputError, ModelError, ModelWarning, warn
@@ -274,6 +281,13 @@ def _write_granite(granite: Granite) -> dict[str, Any]:
     plain = _Plain(result.table)
     options = granite.get_params(deep=False)
     del options["model"]
+    if isinstance(options["holdout"], tuple | list):
+        raise InputError(
+            "holdout has rows of data, which no file holds.",
+            code="F08",
+            argument="holdout",
+            hint="Save after g.set_params(holdout=False): the fit and its estimate stay as they are.",
+        )
     rows = plain.write({"positions": result.rows.positions, "weights": result.weights}, "rows")
     if result.from_file is not None:
         rows = result.from_file.rows
@@ -781,25 +795,12 @@ def _row_of(result: FitResult, plain: _Plain) -> Any:
         return result.from_file.row
     if result.outputs:  # each has a row of its own
         return None
-    table = result.table
     try:
-        cells = [_central_value(column) for column in table.columns]
-        row = plain.native_rows(cells, dtypes_of(table.container))
-        prediction = float(result.model.on_rows(row)[0])
-        return {"row": plain.write(row, "row"), "prediction": prediction}
+        row = plain.write(median_row(result.table, result.weights), "row")
+        prediction = float(result.model.on_rows(plain.read(row, "row"))[0])
     except Exception:  # each library has errors of its own for a dtype that it does not make
         return None
-
-
-def _central_value(column: Column) -> NDArray[Any]:
-    """The lower median of an ordered column, the most frequent value of another one, as an array of one."""
-    codes = np.sort(column.codes[column.codes >= 0])
-    if not len(codes):
-        return _missing_values(column, 1)
-    code = codes[(len(codes) - 1) // 2]
-    if not column.is_ordered:
-        code = np.argmax(np.bincount(codes))
-    return column.levels[code : code + 1]
+    return {"row": row, "prediction": prediction}
 
 
 def _missing_values(column: Column, count: int) -> NDArray[Any]:

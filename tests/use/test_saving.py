@@ -339,6 +339,29 @@ def test_attributions_are_resolved_as_they_were(question, tmp_path):
     close(*explained)
 
 
+def test_the_copula_that_weighs_rows_is_kept_once(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+
+    def product(X):
+        return X[:, 0] * X[:, 2] + X[:, 1]
+
+    question = gx.question("cfi-pfi", conditional=gx.Conditional(sampler="copula"))
+    g = gx.Granite(product, question, max_depth=1).fit(X, product(X))
+    path = gx.save(g, tmp_path / "g.json")
+    document = json.loads(path.read_text())
+    plan = document["granite"]["plan"]
+    assert len(plan["copulas"]) == 1
+    assert len(plan["learned"]) >= 3
+    loaded = gx.load(path, product, X=X)
+    new = rng.normal(size=(100, 3))
+    close(loaded.evaluate(new, product(new)).frame(), g.evaluate(new, product(new)).frame())
+    plan["copulas"] = []
+    with pytest.raises(gx.FormatError, match="F04"):
+        gx.load(forged(document, tmp_path))
+
+
 # What is refused
 
 
@@ -401,6 +424,15 @@ def test_functions_and_objects_are_refused_by_name(options, name, tmp_path):
     assert caught.value.code == "F08"
     assert caught.value.argument == next(iter(options))
     assert target_file.read_text() == "old"
+
+
+def test_rows_that_were_held_out_by_hand_are_in_no_file(tmp_path):
+    g = fitted(holdout=(table(40, seed=2), None))
+    with pytest.raises(gx.InputError, match="F08: holdout has rows") as caught:
+        gx.save(g, tmp_path / "g.json")
+    assert caught.value.argument == "holdout"
+    loaded = gx.load(gx.save(g.set_params(holdout=False), tmp_path / "g.json"))
+    assert str(loaded) == str(g)
 
 
 def test_what_cannot_be_saved_is_told_apart(tmp_path):

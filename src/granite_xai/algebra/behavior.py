@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -157,13 +157,13 @@ class RedrawnVariance(Behavior):
         self, masked: Averaged, evaluations: Evaluations, regions: RegionWeights
     ) -> FloatArray:
         """``mean_n Var_u E[u, n]``, of differences from F so that no digits are lost to a large mean."""
-        assert isinstance(masked, MaskedModel)
+        redrawn = cast(MaskedModel, masked)  # of maskings that redraw rows
 
         def moment(power: int) -> FloatArray:
             def deviation(predictions: FloatArray, places: IntArray) -> FloatArray:
                 return (predictions - evaluations.f[places, None]) ** power
 
-            return masked.means_of_each(deviation, regions)
+            return redrawn.means_of_each(deviation, regions)
 
         return regions.means(moment(2) - np.square(moment(1)))
 

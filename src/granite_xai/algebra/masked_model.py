@@ -194,11 +194,13 @@ class MaskedModel:
         """
         left, right = self.left, self.right
         if self.ratios is None:
-            sums = _sums(left, right, regions)
+            mass = np.where(regions.mass() > 0, regions.mass(), 1.0)
+            if regions.total is None:
+                return _read(left, right, regions.sums(_averaged(left, right)) / mass[0])
+            on_left, everywhere = _sums(left, right, regions)
             if own is None:
-                return regions.own_means(*sums)
-            mass = regions.mass()
-            return _on_own_side(sums, own) / own.at_rows(*np.where(mass > 0, mass, 1.0))
+                return regions.own_means(on_left, everywhere)
+            return _on_own_side((on_left, everywhere), own) / own.at_rows(*mass)
         own = regions if own is None else own
         if self.is_shown and right is not None:
             weighted = _sums(left, right * self.ratios, regions)
@@ -221,15 +223,21 @@ def _sums(
     left: FloatArray, right: FloatArray | None, regions: RegionWeights
 ) -> tuple[FloatArray, FloatArray | None]:
     """``left`` times the weighted sums of ``right``: over the rows on the left, (n, K), and over all rows, (n, 1)."""
-
-    def read(sums: FloatArray) -> FloatArray:
-        return sums if right is None else left @ sums
-
-    averaged = left.T if right is None else right
-    on_left = read(regions.sums(averaged))
+    averaged = _averaged(left, right)
+    on_left = _read(left, right, regions.sums(averaged))
     if regions.total is None:
         return on_left, None
-    return on_left, read(averaged.T @ regions.total[:, None])
+    return on_left, _read(left, right, averaged.T @ regions.total[:, None])
+
+
+def _averaged(left: FloatArray, right: FloatArray | None) -> FloatArray:
+    """What is averaged over rows, (n, r)."""
+    return left.T if right is None else right
+
+
+def _read(left: FloatArray, right: FloatArray | None, numbers: FloatArray) -> FloatArray:
+    """Sums or means of what is averaged, (r, K), as each row reads them, (n, K)."""
+    return numbers if right is None else left @ numbers
 
 
 def _on_own_side(sums: tuple[FloatArray, FloatArray | None], regions: RegionWeights) -> FloatArray:

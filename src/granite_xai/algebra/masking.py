@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -196,7 +196,7 @@ class Baseline(Masking):
 
     def _row(self, table: Table, weights: FloatArray) -> Table:
         if self.row == "median":
-            return _median_row(table, weights)
+            return median_row(table, weights)
         if self.row == "mean":
             return _mean_row(table, weights)
         # A mapping is kept as pairs of column and value; no value of a row is a pair.
@@ -234,9 +234,9 @@ class References:
 
     def fact(self, table: Table, predictions: FloatArray | None) -> MaskedModel:
         """``F(x_T, b)`` of each row for every reference b."""
-        assert predictions is not None
         codes, _ = self._values(table)
-        against = predictions.reshape(self.table.n_rows, -1)[:, codes].T
+        answers = cast(FloatArray, predictions)  # asked for above
+        against = answers.reshape(self.table.n_rows, -1)[:, codes].T
         return MaskedModel(against, np.full(against.shape, 1.0 / self.table.n_rows))
 
     def _values(self, table: Table) -> tuple[IntArray, IntArray]:
@@ -246,7 +246,7 @@ class References:
         return table.distinct(self.visible)
 
 
-def _median_row(table: Table, weights: FloatArray) -> Table:
+def median_row(table: Table, weights: FloatArray) -> Table:
     """Lower medians of ordered columns, most frequent levels of the others, as a table of one row."""
     first = np.zeros(1, dtype=np.intp)
     row = table.take(first)
@@ -265,7 +265,7 @@ def _mean_row(table: Table, weights: FloatArray) -> Table:
             present = column.codes >= 0
             mean = np.average(column.values[present], weights=weights[present])
             means[column.name] = float(mean)
-    return row_like(_median_row(table, weights), means, "row")
+    return row_like(median_row(table, weights), means, "row")
 
 
 def _central_place(column: Column, weights: FloatArray) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -122,13 +122,12 @@ class RegionWeights:
     @cached_property
     def _by_class(self) -> csr_array:
         """From the rows to their classes: the weight of each row in the class that it has in each column."""
-        assert self.classes is not None
-        assert self.total is not None
-        n_rows, n_columns = self.classes.shape
+        classes = cast(IntArray, self.classes)  # cuts have both
+        n_rows, n_columns = classes.shape
         shape = (n_rows, sum(len(table) for table in self.tables))
         starts = np.arange(0, n_rows * n_columns + 1, n_columns)
-        weights = np.repeat(self.total, n_columns)
-        return csr_array((weights, self.classes.ravel(), starts), shape=shape).T.tocsr()
+        weights = np.repeat(cast(FloatArray, self.total), n_columns)
+        return csr_array((weights, classes.ravel(), starts), shape=shape).T.tocsr()
 
     def mass(self) -> FloatArray:
         """Weight of each region, (sides, K); 0 where a side has no row."""
@@ -179,19 +178,16 @@ class RegionWeights:
         is_left = np.asarray(self.weights > 0, dtype=np.float64)
         return is_left, 1.0 - is_left
 
-    def own_means(self, on_left: FloatArray, everywhere: FloatArray | None) -> FloatArray:
+    def own_means(self, on_left: FloatArray, everywhere: FloatArray) -> FloatArray:
         """Means over the side that each row is on, (n, K).
 
         Parameters
         ----------
         on_left : array of shape (n, K)
             Weighted sums over the rows on the left, as each row reads them.
-        everywhere : array of shape (n, 1), optional
-            The same over all rows; None where there is one side. What is on the right is the total without
-            what is on the left.
+        everywhere : array of shape (n, 1)
+            The same over all rows. What is on the right is the total without what is on the left.
         """
-        if everywhere is None:
-            return np.asarray(on_left / self._divisors[0])
         of_left, of_all = self._per_mass_of_side
         means: FloatArray = on_left * of_left
         means += everywhere * of_all

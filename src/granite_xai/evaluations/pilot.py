@@ -514,21 +514,29 @@ def merge_neighbours(vectors: FloatArray, mass: FloatArray, n_cells: int, flat: 
     """
     means = vectors.copy()
     mass = mass.copy()
-    first_value = np.arange(len(mass))  # of each cell
-    costs = _joining_costs(means, mass, first_value[:-1], first_value[1:], flat)  # with the next
-    while len(first_value) > n_cells:
+    n_values = len(mass)
+    # A cell stands at the place of its first value; places of absorbed cells are passed over.
+    is_first = np.ones(n_values, dtype=np.bool_)
+    cell_before = np.arange(n_values) - 1
+    cell_behind = np.arange(n_values) + 1
+    costs = np.full(n_values, np.inf)  # with the cell behind it
+    every_value = np.arange(n_values - 1)
+    costs[:-1] = _joining_costs(means, mass, every_value, every_value + 1, flat)
+    for _ in range(n_values - n_cells):
         cheapest = int(np.argmin(costs))
-        absorbed = cheapest + 1
+        absorbed = int(cell_behind[cheapest])
         _join(means, mass, cheapest, absorbed)
-        means = np.delete(means, absorbed, axis=0)
-        mass = np.delete(mass, absorbed)
-        first_value = np.delete(first_value, absorbed)
-        costs = np.delete(costs, cheapest)
+        is_first[absorbed] = False
+        costs[absorbed] = costs[cheapest] = np.inf
+        behind = int(cell_behind[absorbed])
+        cell_behind[cheapest] = behind
         # The joined cell has new costs with the cell before it and with the one behind it.
-        changed = np.arange(max(cheapest - 1, 0), min(cheapest + 1, len(first_value) - 1))
-        costs[changed] = _joining_costs(means, mass, changed, changed + 1, flat)
-    values = np.arange(len(vectors))
-    return np.asarray(np.searchsorted(first_value, values, side="right") - 1)
+        growing = np.array([cell_before[cheapest], cheapest])
+        if behind < n_values:
+            cell_before[behind] = cheapest
+        growing = growing[(growing >= 0) & (cell_behind[growing] < n_values)]
+        costs[growing] = _joining_costs(means, mass, growing, cell_behind[growing], flat)
+    return np.asarray(np.cumsum(is_first) - 1)
 
 
 def merge_any_pairs(vectors: FloatArray, mass: FloatArray, n_cells: int, flat: float) -> IntArray:

@@ -49,7 +49,8 @@ from granite_xai.fitting.stability import (
 from granite_xai.inference.nodes import with_levels_of
 from granite_xai.regions import Partition
 from granite_xai.search.plateau import other_cuts
-from granite_xai.search.problem import GivenRules, PartitionResult, Tree
+from granite_xai.search.problem import GivenRules, PartitionResult
+from granite_xai.search.tree import Tree
 from granite_xai.tables import Table
 from granite_xai.tables.rows import Rows
 

@@ -17,7 +17,8 @@ from granite_xai.base.limits import Resources, require_supported
 from granite_xai.base.options import choose, real_number, unknown, whole_number
 from granite_xai.base.parallel import resolve_jobs
 from granite_xai.fitting.plan import Options
-from granite_xai.search.problem import OwnPartitioner, Partitioner, Tree
+from granite_xai.search.problem import OwnPartitioner, Partitioner
+from granite_xai.search.tree import Tree
 
 INFLUENCES = ("individual", "joint", "interaction")
 MISSING = ("auto", "allow", "error")

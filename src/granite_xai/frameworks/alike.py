@@ -29,6 +29,7 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions import Node, find_leaves
+from granite_xai.search.growth import Growth
 from granite_xai.search.problem import Measure, PartitionResult, Problem, measured
 from granite_xai.tables import Table
 
@@ -176,7 +177,7 @@ def grow(
         noise=None,
     )
     tree = replace(problem.tree, search="greedy", **tree_options)
-    return GrownTree(root=tree.grown(posed), of_all_rows=of_all_rows)
+    return GrownTree(root=Growth.of(posed, tree).tree().as_regions(posed), of_all_rows=of_all_rows)
 
 
 def vectors_of(evaluations: Evaluations) -> list[Vectors]:

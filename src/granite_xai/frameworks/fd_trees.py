@@ -13,6 +13,8 @@ from granite_xai.base.options import choose
 from granite_xai.curves.grids import require_numeric
 from granite_xai.estimator import Granite
 from granite_xai.frameworks.alike import configured, original_settings
+from granite_xai.regions import Partition
+from granite_xai.search.growth import Growth
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.tables import Table
 
@@ -67,4 +69,5 @@ class NumericTree(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions of a problem."""
-        return problem.tree.partition(problem)
+        root = Growth.of(problem, problem.tree).tree().as_regions(problem)
+        return PartitionResult(Partition(root, problem.table.names))

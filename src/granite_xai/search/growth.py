@@ -37,7 +37,7 @@ from granite_xai.search.cuts import (
 )
 from granite_xai.search.levels import groups_at
 from granite_xai.search.lookahead import CutTree, NodeCuts, first_of_two_levels, polished
-from granite_xai.search.problem import CutWithRegion, Outputs, Problem, Tree
+from granite_xai.search.problem import CutWithRegion, Outputs, Problem, TreeOptions
 from granite_xai.search.tables import LEFT, RIGHT, Tables
 from granite_xai.search.thresholds import conditions
 
@@ -218,7 +218,7 @@ class Growth:
     Parameters
     ----------
     problem : Problem
-    options : Tree
+    options : TreeOptions
     columns : list of int
         Positions of the columns that may be cut.
     tables : Tables, optional
@@ -226,14 +226,14 @@ class Growth:
     """
 
     problem: Problem
-    options: Tree
+    options: TreeOptions
     columns: list[int]
     tables: Tables | None
     _opened: dict[tuple[bytes, int], Node] = field(default_factory=dict)  # by rows and depth
     _groups: dict[Cut, Sequence[Cut]] = field(default_factory=dict)  # among which one was chosen
 
     @classmethod
-    def of(cls, problem: Problem, options: Tree) -> Growth:
+    def of(cls, problem: Problem, options: TreeOptions) -> Growth:
         """The search that some options name."""
         tables = None
         if options.search != "greedy":

@@ -85,7 +85,7 @@ class Problem:
         The questions.
     shares : Shares
         The objective.
-    tree : Tree
+    tree : TreeOptions
         The tree that is searched, or that of the options: how deep rules may be, how small regions.
     missing : bool
         Whether the fit allowed missing values.
@@ -108,7 +108,7 @@ class Problem:
     sample: Sample
     measures: tuple[Measure, ...]
     shares: Shares
-    tree: Tree
+    tree: TreeOptions
     missing: bool = False
     noise: Callable[[Outputs, IntArray], RegionNoise] | None = None
     plan: Any = None
@@ -237,8 +237,8 @@ class AllExcept:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree(Partitioner):
-    """The paper's Algorithm 1: greedy splits, then pruning with a price for each region; and a better search.
+class TreeOptions:
+    """How a tree grows: how deep rules may be, how small regions, what they cost.
 
     Parameters
     ----------
@@ -261,11 +261,6 @@ class Tree(Partitioner):
         region alone decides.
     cuts : "quantiles" or "values"
         Thresholds of ordered columns: quantiles of the node's rows, or all of its values (REPID, GADGET).
-
-    Examples
-    --------
-    >>> Tree(max_depth=2).alpha
-    0.05
     """
 
     max_depth: int = 3
@@ -314,16 +309,6 @@ class Tree(Partitioner):
         if isinstance(self.split_features, str | int):  # a single label
             labels = [self.split_features]
         return sorted({table.resolve(label, "split_features") for label in labels})
-
-    def partition(self, problem: Problem) -> PartitionResult:
-        """The regions of a problem."""
-        return PartitionResult(Partition(self.grown(problem), problem.table.names))
-
-    def grown(self, problem: Problem) -> Node:
-        """Grow and prune the tree of a problem."""
-        from granite_xai.search.growth import Growth
-
-        return Growth.of(problem, self).tree().as_regions(problem)
 
 
 # Rules from elsewhere ----------------------------------------------------------------------------

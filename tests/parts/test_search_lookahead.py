@@ -17,7 +17,7 @@ from granite_xai.search.lookahead import (
     first_of_two_levels,
     polished,
 )
-from granite_xai.search.problem import Tree
+from granite_xai.search.tree import Tree
 
 ALPHA = 0.03
 

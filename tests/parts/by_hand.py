@@ -13,7 +13,8 @@ from granite_xai.algebra.influence import Interactions
 from granite_xai.algebra.objective import Shares
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.evaluations.evaluations import Coalition, Evaluations, Matrix
-from granite_xai.search.problem import Problem, Tree
+from granite_xai.search.problem import Problem
+from granite_xai.search.tree import Tree
 from granite_xai.tables import read_table
 
 

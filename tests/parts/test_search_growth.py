@@ -12,7 +12,8 @@ import pytest
 import granite_xai as gx
 from core.by_hand import drawn, evaluations_of, problem_of, steps, waves
 from granite_xai.search.growth import Growth
-from granite_xai.search.problem import AllExcept, Tree
+from granite_xai.search.problem import AllExcept
+from granite_xai.search.tree import Tree
 from granite_xai.tables import read_table
 
 SEARCHES = ("greedy", "refined")

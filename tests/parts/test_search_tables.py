@@ -12,7 +12,7 @@ from granite_xai.algebra import moments as moments_module
 from granite_xai.search import tables as module
 from granite_xai.search.cuts import Cuts, quantile_codes, regions_as_cuts, thresholds_at
 from granite_xai.search.growth import Growth
-from granite_xai.search.problem import Tree
+from granite_xai.search.tree import Tree
 from granite_xai.search.tables import LEFT, RIGHT, Grid
 
 N = 120
