@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from granite_xai.compute.primitives import ABSOLUTE, MOMENTS
-from granite_xai.explanation.behavior.behavior import Behavior, Game
+import numpy as np
 
-from granite_xai.base.typing import FloatArray, Term
-from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.algebra.behavior import Behavior
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +16,12 @@ class Deviation(Behavior):
 
     key: ClassVar[str] = "deviation"
 
-    def error(self, delta: float, evaluations: Evaluations) -> float:
+    def value(self, masked, evaluations, regions):
+        """Of both sides of every cut: the predictions, less the mean of the side that a row is in."""
+        predictions = masked.values(regions)  # (n, K)
+        own_means = regions.at_rows(*regions.means(predictions))
+        return regions.means(np.abs(predictions - own_means))
+
+    def error(self, delta, evaluations):
         """A prediction and the mean may both be off."""
         return 2 * delta
-
-    def value(self, game: Game, term: Term) -> FloatArray:
-        """Sums over both sides of every split: first the means, then the distances from them."""
-        splits = game.splits
-        means = (
-            game.masked.combined({term: 1.0}).sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
-        )
-        values = game.masked.combined({term: 1.0})
-        level = -means if values.of_side is None else values.of_side - means
-        centred = values._replace(of_side=level)
-        return centred.sums(ABSOLUTE, splits)[0, :, :] * splits.scale[0, :, :]

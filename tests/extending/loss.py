@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from granite_xai.explanation.behavior.losses import Loss
 
+from granite_xai.algebra.behavior import Loss
 from granite_xai.base.typing import FloatArray
 
 

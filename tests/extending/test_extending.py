@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from granite_xai.explanation.behavior import BEHAVIORS
-from granite_xai.explanation.behavior.losses import LOSSES
 
 import granite_xai as gx
 from extending.behavior import Deviation
@@ -16,6 +14,7 @@ from extending.display import ShareDisplay
 from extending.loss import HUBER, huber
 from extending.partitioner import Quarters
 from extending.question import pfi_sage
+from granite_xai.algebra.behavior import BEHAVIORS, LOSSES
 from strategies import paper
 
 FOLDER = Path(__file__).parent

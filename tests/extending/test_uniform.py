@@ -6,10 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from granite_xai.explanation.masking import MASKINGS
 
 import granite_xai as gx
 from extending.uniform import Uniform
+from granite_xai.algebra.explainer import MASKINGS
 from strategies import paper
 
 DRAWS = 5

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from granite_xai.engine.references import AgainstReferences
-from granite_xai.explanation.masking.masking import Learned, Masking, Needed
 
+from granite_xai.algebra.masking import Masking, References
+from granite_xai.evaluations.needs import Needs
 from granite_xai.tables import read_table
 
 
@@ -19,26 +19,21 @@ class Uniform(Masking):
     draws: int = 32
     key: ClassVar[str] = "uniform"
 
-    @property
-    def n_references(self):
-        """The draws, the same in every region."""
-        return self.draws
-
-    def learn(self, table, coalitions, weights, seed):
-        """The draws."""
-        X = np.column_stack([column.values for column in table.columns])
+    def learn(self, rows, coalitions, seed, guarded=True, record=None):
+        """The draws, the same in every region and for every coalition."""
+        X = np.column_stack([column.values for column in rows.table.columns])
         low, high = X.min(axis=0), X.max(axis=0)
         drawn = np.random.default_rng(seed).uniform(low, high, size=(self.draws, len(low)))
-        is_frame = not isinstance(table.native, np.ndarray)
-        native = type(table.native)(drawn, columns=list(table.names)) if is_frame else drawn
-        return Learned(references=read_table(native, missing="error"))
+        native = rows.table.native
+        if not isinstance(native, np.ndarray):
+            drawn = type(native)(drawn, columns=list(rows.table.names))
+        references = read_table(drawn, missing="error")
+        return {visible: References(references, visible) for visible in coalitions}
 
-    def evaluations(self, coalitions):
-        """The rows against the draws."""
-        return Needed(against=coalitions)
+    def needs(self, coalitions):
+        """What is asked beside the rows themselves: each row against the draws."""
+        return Needs(facts=frozenset((self, visible) for visible in coalitions))
 
-    def masked(self, evaluations, splits):
+    def masked_model(self, evaluations, visible):
         """The mean over the draws."""
-        return AgainstReferences(
-            evaluations, splits, lambda visible: evaluations.against[self, visible]
-        )
+        return evaluations.facts[self, visible]

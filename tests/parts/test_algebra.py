@@ -8,19 +8,19 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from granite_xai.core.algebra.catalog import explanations
-from granite_xai.core.algebra.conditional import common_bins, fit_bins
-from granite_xai.core.algebra.copula import Copula, choose_sampler, learn_copula
-from granite_xai.core.algebra.disagreement import Disagreement, question, questions
-from granite_xai.core.algebra.explainer import Explainer
-from granite_xai.core.algebra.masked_model import MaskedModel
-from granite_xai.core.algebra.masking import Baseline, Conditional, Marginal
-from granite_xai.core.algebra.objective import Objective, Shares
-from granite_xai.core.algebra.region_weights import RegionWeights
-from granite_xai.core.evaluations.evaluations import Attribution
+from granite_xai.algebra.catalog import explanations
+from granite_xai.algebra.conditional import common_bins, fit_bins
+from granite_xai.algebra.copula import Copula, choose_sampler, learn_copula
+from granite_xai.algebra.disagreement import Disagreement, question, questions
+from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.masked_model import MaskedModel
+from granite_xai.algebra.masking import Baseline, Conditional, Marginal
+from granite_xai.algebra.objective import Objective, Shares
+from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.evaluations.evaluations import Attribution
 
 import granite_xai as gx
-from core.by_hand import drawn, evaluations_of, named, waves
+from parts.by_hand import drawn, evaluations_of, named, waves
 from granite_xai.base.errors import Diagnostics
 from granite_xai.tables import Rows, read_table
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from core.test_evaluations_asking import asked_about, rows_of
+from parts.test_evaluations import asked_about, rows_of
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.limits import Resources

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.by_hand import drawn, evaluations_of, named, waves
+from parts.by_hand import drawn, evaluations_of, named, waves
 from granite_xai.algebra import moments as module
 from granite_xai.algebra.masking import Conditional
 from granite_xai.algebra.moments import factor, moments_of

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from core.by_hand import evaluations_of
+from parts.by_hand import evaluations_of
 from granite_xai.regions import complementary, satisfied
 from granite_xai.search.cuts import (
     TIE,

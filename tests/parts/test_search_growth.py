@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from core.by_hand import drawn, evaluations_of, problem_of, steps, waves
+from parts.by_hand import drawn, evaluations_of, problem_of, steps, waves
 from granite_xai.search.growth import Growth
 from granite_xai.search.problem import AllExcept
 from granite_xai.search.tree import Tree

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from core.by_hand import drawn, problem_of, steps
+from parts.by_hand import drawn, problem_of, steps
 from granite_xai.search.cuts import Cut, Cuts, quantile_codes, regions_as_cuts, thresholds_at
 from granite_xai.search.growth import Growth
 from granite_xai.search.lookahead import (

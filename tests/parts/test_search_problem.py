@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from core.by_hand import drawn, problem_of, steps
+from parts.by_hand import drawn, problem_of, steps
 from granite_xai.regions import Split
 from granite_xai.search.plateau import other_cuts
 from granite_xai.search.problem import (

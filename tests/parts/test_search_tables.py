@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.by_hand import drawn, problem_of, waves
+from parts.by_hand import drawn, problem_of, waves
 from granite_xai.algebra import moments as moments_module
 from granite_xai.search import tables as module
 from granite_xai.search.cuts import Cuts, quantile_codes, regions_as_cuts, thresholds_at

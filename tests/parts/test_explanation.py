@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from core.by_hand import drawn, waves
+from parts.by_hand import drawn, waves
 from granite_xai.algebra.behavior import LOSSES, Risk, gap_loss, risk_loss
 from granite_xai.algebra.copula import SamplerChoice, note_choice
 from granite_xai.algebra.explainer import Explainer
