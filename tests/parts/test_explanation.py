@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from parts.by_hand import drawn, waves
 from granite_xai.algebra.behavior import LOSSES, Risk, gap_loss, risk_loss
 from granite_xai.algebra.copula import SamplerChoice, note_choice
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.explanation import Explanation
 from granite_xai.algebra.influence import Individual, Interactions, Joint
 from granite_xai.base.errors import Diagnostics
+from parts.by_hand import drawn, waves
 
 X = pd.DataFrame(drawn(60), columns=["a", "b", "c"])
 y = waves(X.to_numpy()) + np.random.default_rng(0).normal(size=60)
