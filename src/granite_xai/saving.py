@@ -60,12 +60,12 @@ from numpy.typing import NDArray
 
 from granite_xai import __version__, partitioners
 from granite_xai.algebra.accumulated import Accumulated, Intervals
-from granite_xai.algebra.behavior import Local, Risk, Sensitivity
+from granite_xai.algebra.behavior import BEHAVIORS, Local, Risk, Sensitivity
 from granite_xai.algebra.conditional import ExactBins, IntervalBins, LevelBins, TreeBins
 from granite_xai.algebra.copula import Copula, Margin, WeighedRows
 from granite_xai.algebra.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.algebra.effects import MAX_PAIRS, Attributed, Effect
-from granite_xai.algebra.explainer import Explainer
+from granite_xai.algebra.explainer import MASKINGS, Explainer
 from granite_xai.algebra.influence import Individual, Interactions, Joint
 from granite_xai.algebra.interaction import Additive, Full, Partial, Pure, Whole
 from granite_xai.algebra.masking import (
@@ -920,7 +920,7 @@ class _Plain:
             cells = [column.values for column in value.columns]
             rows = {"cells": cells, "dtypes": dtypes_of(value.container)}
             return _marked("rows", self.write(rows, place))
-        if RECORDS.get(type(value).__name__) is type(value):
+        if _records().get(type(value).__name__) is type(value):
             return self._write_record(value, place)
         if isinstance(value, Mapping):
             return self._write_mapping(value, place)
@@ -968,8 +968,9 @@ class _Plain:
         if MARK not in data:
             return {key: self.read(item, f"{place}.{key[:60]}") for key, item in data.items()}
         kind = entry(data, MARK, str, place)
-        if kind in RECORDS:
-            return self._read_record(RECORDS[kind], data, place)
+        records = _records()
+        if kind in records:
+            return self._read_record(records[kind], data, place)
         require(kind in _KINDS, place, f"is {kind[:60]!r}, which is not known")
         value = entry(data, "value", object, place)
         if kind == "number":
@@ -1067,6 +1068,13 @@ _OMITTED: dict[type[Any], tuple[str, ...]] = {
         "mass",
     ),  # of the pilot: only the evaluations of a fit are read with them
 }
+
+
+def _records() -> dict[str, type[Any]]:
+    """Classes by name: those of the package, and maskings and behaviors of one's own that stand in its tables."""
+    operators = (*MASKINGS.values(), *BEHAVIORS.values())
+    return {**{type(operator).__name__: type(operator) for operator in operators}, **RECORDS}
+
 
 _TYPES: dict[str, Any] = {
     **RECORDS,
