@@ -176,8 +176,9 @@ def test_classes_of_tree_ensembles_are_read_from_their_trees(kind):
     by_model = gx.Granite(
         lambda X: model.predict_proba(X), output="all", response="probability", **ROWS
     ).fit(X)
+    # The trees would take missing values, the function refuses them.
     assert [str(rule) for rule in by_model.partition_.rules] == [
-        str(rule) for rule in g.partition_.rules
+        str(rule).replace(" or missing", "") for rule in g.partition_.rules
     ]
     assert by_model.remaining_ == pytest.approx(g.remaining_, rel=1e-9)
 

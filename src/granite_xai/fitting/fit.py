@@ -294,7 +294,7 @@ def _found(
     result = _described(opened, searching, search, sample, regions)
     note_bins(record, result, sample, single_bins_are_meant=not settings.as_in_paper)
     result = replace(result, path=path)
-    if n_outputs == 1:
+    if not opened.model.outputs:
         return result
     return _with_each_output(opened, result, searching, search)
 
