@@ -14,9 +14,7 @@ from granite_xai.results.described import Described
 
 
 def facts(outcome, question="ice-pdp", is_effect=True, estimate=None, **fields):
-    fitted = SimpleNamespace(
-        partition=[None] * 3, estimate=estimate, questions=[None], level=0.95
-    )
+    fitted = SimpleNamespace(partition=[None] * 3, estimate=estimate, questions=[None], level=0.95)
     facts = {
         "outcome": outcome,
         "question": gx.question(question),

@@ -1,14 +1,14 @@
-"""Places along a column at which curves are drawn."""
+"""Places along a column at which curves are drawn, and the curves of single rows there, against their definitions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from granite_xai.evaluations.vectors import centred
-from granite_xai.surrogate.grids import dependence_bins, make_grid
-from granite_xai.surrogate.ice import ice_curves
+import pytest
 from hypothesis import given, strategies as st
 
+import granite_xai as gx
+from granite_xai.curves.grids import dependence_bins, ice_curves, make_grid
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 
@@ -24,12 +24,11 @@ def tangled(X):
     return X[:, 0] * X[:, 1] + np.sin(X[:, 2]) + X[:, 0] * X[:, 2] ** 2
 
 
-def ice(model, X, feature, points=20, grid="quantile", center=False):
+def ice(model, X, feature, points=20, grid="quantile"):
     """Grid and curves of one column."""
     table = read_table(X, missing="error")
     places = make_grid(table, table.resolve(feature, "feature"), points, grid)
-    curves = ice_curves(as_predictor(model), table, places)
-    return places.values, centred(curves) if center else curves
+    return places.values, ice_curves(as_predictor(model), table, places)
 
 
 @given(rows, st.integers(0, 2), st.integers(2, 6))
@@ -43,6 +42,12 @@ def test_quantile_grids_are_observed_values_without_repeats(cells, j, points):
     assert grid[-1] == values[-1]
     if len(values) <= points:
         assert len(grid) == len(values)
+
+
+def test_grids_are_quantiles_or_equidistant():
+    table = read_table([[0.0], [1.0], [1.0], [4.0]], missing="error")
+    assert make_grid(table, 0, 3).values.tolist() == [0.0, 1.0, 4.0]
+    assert make_grid(table, 0, 3, "equidistant").values.tolist() == [0.0, 2.0, 4.0]
 
 
 def test_equidistant_grids_fit_any_library():
@@ -69,7 +74,24 @@ def test_rows_are_binned_by_tenths():
     assert bins.tolist() == (np.searchsorted(edges, X[:, 2]) + 1).tolist()
 
 
-def test_grids_are_quantiles_or_equidistant():
-    table = read_table([[0.0], [1.0], [1.0], [4.0]], missing="error")
-    assert make_grid(table, 0, 3).values.tolist() == [0.0, 1.0, 4.0]
-    assert make_grid(table, 0, 3, "equidistant").values.tolist() == [0.0, 2.0, 4.0]
+@given(rows, st.integers(0, 2), st.integers(2, 6), st.sampled_from(["quantile", "equidistant"]))
+def test_ice_is_the_prediction_with_one_cell_replaced(cells, j, points, kind):
+    X = np.array(cells)
+    grid, curves = ice(tangled, X, j, points=points, grid=kind)
+    for n, row in enumerate(X):
+        changed = np.repeat(row[None], len(grid), axis=0)
+        changed[:, j] = grid
+        assert curves[n] == pytest.approx(tangled(changed), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("feature", "options", "words"),
+    [
+        ("x9", {}, "feature='x9'"),
+        ("x0", {"grid": "log"}, "grid='log'"),
+        ("x0", {"points": 1}, "points=1"),
+    ],
+)
+def test_bad_requests_name_the_argument(feature, options, words):
+    with pytest.raises(gx.InputError, match=words):
+        ice(tangled, np.ones((3, 3)), feature, **options)
