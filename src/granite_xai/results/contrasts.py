@@ -24,6 +24,7 @@ HARDLY = 0.1  # ratio below which it hardly matters
 WEAK = 0.02  # share of the largest range below which a contrast is none
 QUIET = 0.25  # share of the spread of all predictions below which they vary far less than overall
 SMALLEST_RANGE = 1e-6  # share of the largest range that stands for 0: ratios of ranges stay finite
+ROUNDING = 1e-9  # share of the largest range by which strengths of contrasts are told apart
 MOST_NAMED = 3  # features that the line below a heading names, of each sort
 
 
@@ -111,7 +112,9 @@ def contrasts(curves: Mapping[str, CurvePair]) -> list[Contrast]:
     for pair in varying.values():
         largest_range = max(largest_range, pair.here.range, pair.overall.range)
     unsorted = [_contrast(name, pair, largest_range) for name, pair in varying.items()]
-    return sorted(unsorted, key=lambda contrast: -contrast.strength)
+    # Strengths below rounding are none: their features keep their order.
+    unit = (largest_range or 1.0) * ROUNDING
+    return sorted(unsorted, key=lambda contrast: -round(contrast.strength / unit))
 
 
 def _contrast(feature: str, pair: CurvePair, largest_range: float) -> Contrast:
