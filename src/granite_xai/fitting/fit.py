@@ -324,12 +324,13 @@ def _described(
     coalitions = curves_of(questions[0], table)
 
     def make_curves() -> CurveMaker:
+        complete, cells = plan.complete(sample, coalitions)
         return CurveMaker(
             table=table,
-            evaluations=plan.complete(sample, coalitions).outputs[output],
+            evaluations=complete.outputs[output],
             players=questions[0].first.layout.explained,
             order=questions[0].order,
-            cells=plan.cells,
+            cells=cells,
             is_centred=settings.level is not None,
             is_probability=opened.model.is_probability,
             output=output,

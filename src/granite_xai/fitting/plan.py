@@ -238,11 +238,16 @@ class Plan:
             combined=self.combined,
         )
 
-    def complete(self, sample: Sample, coalitions: AbstractSet[Coalition]) -> Sample:
-        """The sample with matrices of further coalitions; the model is asked about those it lacks."""
+    def complete(
+        self, sample: Sample, coalitions: AbstractSet[Coalition]
+    ) -> tuple[Sample, Mapping[int, Cells]]:
+        """The sample with matrices of further coalitions; the model is asked about those it lacks.
+
+        Also the values that stand for columns, by position, in the matrices of single columns.
+        """
         lacking = frozenset(coalitions) - answered_coalitions(sample)
         if not lacking:
-            return sample
+            return sample, self.cells
         values = self.values
         if isinstance(values, Mapping):
             singles = [min(columns) for columns in lacking if len(columns) == 1]
@@ -259,7 +264,7 @@ class Plan:
                 sample.outputs, further.ask(sample.rows).outputs, strict=True
             )
         ]
-        return sample._replace(outputs=tuple(outputs))
+        return sample._replace(outputs=tuple(outputs)), {**self.cells, **further.cells}
 
 
 def check_quantiles(
@@ -776,7 +781,9 @@ class Draft:
         if self.n_pilot_values is not None:
             cost = self.cost(0, self.options.budget)
             of_row = cost.of_search / len(self.search)
-            return PROBED_ROWS + cost.pilot + round(n_used * of_row)
+            # Of fewer rows fewer columns need a pilot, which may then be finer.
+            of_pilot = max(cost.pilot, int(PILOT_SHARE * self.options.budget))
+            return PROBED_ROWS + of_pilot + round(n_used * of_row)
         asked = self.request()
         beside = (asked.n_model_rows() - asked.n_recombined) / asked.n_rows
         n_recombined = 0
