@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 
-from granite_xai.algebra.accumulated import Change, Changes
+from granite_xai.algebra.accumulated import Change, Intervals
 from granite_xai.algebra.conditional import Bins, common_bins
 from granite_xai.algebra.copula import WeighedRows
 from granite_xai.algebra.effects import (
@@ -22,7 +23,6 @@ from granite_xai.algebra.effects import (
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.explanation import Explanation, Part, random_signs, regional_part
 from granite_xai.algebra.interaction import Partial
-from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import InputError
 from granite_xai.base.limits import require_evaluations
 from granite_xai.base.numbers import count
@@ -225,28 +225,37 @@ class AgainstFit:
         """
         references = self.result.rows.take(self.references)
         key = (term.masking, Coalition([change.column]))
-        intervals = self.result.plan.learned.get(key)
-        if intervals is None:  # nothing moves along nominal and constant columns
+        learned = self.result.plan.learned.get(key)
+        if not isinstance(learned, Intervals):  # nothing moves along nominal and constant columns
             return np.zeros(len(self.rows))
         paths = []
         for rows in (references, self.rows):
-            asked = intervals.asks(rows.table)
-            assert asked is not None
+            asked = learned.asks(rows.table)
             predictions = self.result.model.recombined(
                 asked.base, asked.base_rows, asked.donor, asked.donor_rows, sorted(asked.columns)
             )
-            paths.append(intervals.fact(rows.table, predictions))
-        of_references, of_rows = paths
+            paths.append(learned.fact(rows.table, predictions))
+        of_references, of_others = paths
         # One table: the references, then the rows, which have no weight in the means over intervals.
         path = replace(
             of_references,
-            starts=np.append(of_references.starts, of_rows.starts + len(of_references.values)),
-            places=np.append(of_references.places, of_rows.places),
-            values=np.append(of_references.values, of_rows.values),
+            starts=np.append(of_references.starts, of_others.starts + len(of_references.values)),
+            places=np.append(of_references.places, of_others.places),
+            values=np.append(of_references.values, of_others.values),
         )
-        weights = np.append(references.weights, np.zeros(len(self.rows)))
-        changes = Changes(path, of_row=float(not change.is_mean), of_mean=float(change.is_mean))
-        return changes.values(RegionWeights.whole(weights))[len(references) :, 0]
+        present = np.flatnonzero(path.places >= 0)
+        present = present[np.argsort(path.places[present], kind="stable")]
+        changes, intervals = path.changes(present, np.ones((len(present), 1), dtype=np.bool_))
+        of_rows, interval = changes[:, 0], intervals[:, 0]
+        if change.is_mean:
+            weights = np.append(references.weights, np.zeros(len(self.rows)))[present]
+            mass = np.bincount(interval, weights=weights)
+            total = np.bincount(interval, weights=weights * of_rows)
+            means = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)
+            of_rows = means[interval]
+        result = np.zeros(len(path.places))
+        result[present] = of_rows
+        return result[len(references) :]
 
 
 def rows_of_region(result: FitResult, region: int) -> IntArray:
@@ -314,12 +323,11 @@ def by_coalitions(result: FitResult, side: Explainer, effect: Effect, table: Tab
         Rows that are explained.
     """
     if any(not summed.terms for summed in effect.attributions.values()):  # paths of trees
-        assert isinstance(side.interaction, Partial)
         is_sampled = len(effect.layout.players) > MAX_EXACT_PLAYERS
         effect = resolve(
             effect.masking,
             effect.behavior,
-            side.interaction,
+            cast(Partial, side.interaction),
             side.influence,
             table,
             max_evaluations=result.settings.resources.max_evaluations,

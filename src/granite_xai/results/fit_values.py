@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.effects import Effect
 from granite_xai.algebra.explanation import regional_part
 from granite_xai.algebra.masking import Marginal
+from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.curves import CurveMaker
@@ -184,8 +185,7 @@ def known_values(
     """
     view = fitted_view(granite)
     result = view.result
-    assert result.curve_maker is not None
-    maker = result.curve_maker.value
+    maker = cast(Deferred[CurveMaker], result.curve_maker).value
     values = FitValues(result, maker, maker.evaluations)
     if y is None:
         return values, None
