@@ -112,9 +112,13 @@ def contrasts(curves: Mapping[str, CurvePair]) -> list[Contrast]:
     for pair in varying.values():
         largest_range = max(largest_range, pair.here.range, pair.overall.range)
     unsorted = [_contrast(name, pair, largest_range) for name, pair in varying.items()]
-    # Strengths below rounding are none: their features keep their order.
+    # Among strengths that differ by rounding, the feature with the larger range comes first.
     unit = (largest_range or 1.0) * ROUNDING
-    return sorted(unsorted, key=lambda contrast: -round(contrast.strength / unit))
+
+    def rank(contrast: Contrast) -> tuple[int, int]:
+        return -round(contrast.strength / unit), -round(contrast.here.range / unit)
+
+    return sorted(unsorted, key=rank)
 
 
 def _contrast(feature: str, pair: CurvePair, largest_range: float) -> Contrast:
