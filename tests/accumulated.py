@@ -14,14 +14,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from granite_xai.explanation.masking.accumulated import fit_intervals
 from numpy.typing import NDArray
 
+from granite_xai.algebra import accumulated as masking
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import column_text
-from granite_xai.base.typing import AleColumn, FloatArray, IntArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.models import accepts_missing, as_predictor
-from granite_xai.tables import Column, Table, read_table
+from granite_xai.tables import Column, Rows, Table, read_table
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor
@@ -81,11 +81,18 @@ def ale(
     )
 
 
+def _intervals(column: Column, table: Table) -> Any:
+    """The intervals of a column; None where nothing moves along it."""
+    visible = frozenset([column.position])
+    learned = masking.Accumulated().learn(Rows.of(table, None, None, None), {visible}, seed=0)
+    return learned.get(visible)
+
+
 def local_effects(
     predictor: Predictor, table: Table, column: Column
 ) -> tuple[FloatArray, IntArray]:
     """Change of the prediction across each row's interval of an ordered column, and the interval (0: missing)."""
-    steps = fit_intervals(AleColumn(column.position), table)
+    steps = _intervals(column, table)
     if steps is None:
         return np.zeros(table.n_rows), np.zeros(table.n_rows, dtype=np.intp)
     intervals = steps.within(column)[1]
@@ -104,7 +111,7 @@ def local_effects(
 
 def _ordered(predictor: Predictor, table: Table, column: Column) -> Accumulated:
     effects, intervals = local_effects(predictor, table, column)
-    steps = fit_intervals(AleColumn(column.position), table)
+    steps = _intervals(column, table)
     values = column.levels[steps.edges] if steps is not None else column.levels
     counts = np.bincount(intervals, minlength=len(values))[1:]
     changes = np.bincount(intervals, weights=effects, minlength=len(values))[1:] / np.maximum(

@@ -1,31 +1,13 @@
-"""Problems as a search sees them, taken out of a fit, and sums over rows written as loops."""
+"""Problems as a partitioner gets them, taken out of a fit; tables and models with interactions of all kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from granite_xai.explanation.behavior import Local
-from granite_xai.explanation.evaluating import evaluate
-from granite_xai.explanation.influence import Individual
-from granite_xai.explanation.interaction import Pure
-from granite_xai.explanation.masking import Marginal
-from granite_xai.explanation.masking.fitted import FittedMaskings
-from granite_xai.explanation.request import request
-from granite_xai.explanation.resolved import resolve
-from granite_xai.moments.statistics import Statistics
-from granite_xai.search.candidates import Candidate, candidates
-from granite_xai.search.finer import by_column
-from granite_xai.search.given_rules import GivenRules
-from granite_xai.search.partitioner import OwnPartitioner
 
 import granite_xai as gx
-from granite_xai.base.deferred import Deferred
-from granite_xai.models import as_predictor
-from granite_xai.search.problem import Problem
-from granite_xai.trees.ensembles import Route
+from granite_xai.search.problem import GivenRules, OwnPartitioner, Problem
 from strategies import quiet
 
 
@@ -62,44 +44,6 @@ def problem_of(
     return spy.problem
 
 
-def options_of(
-    problem: Problem, rows: Any, most: int = 6, least: int = 2, columns: Sequence[int] | None = None
-) -> list[list[Candidate]]:
-    """The candidates of each column at a node."""
-    columns = range(problem.table.n_columns) if columns is None else columns
-    evaluations = problem.evaluations.restrict(rows)
-    return by_column(
-        candidates(
-            problem.table,
-            rows,
-            Deferred(lambda: evaluations),
-            columns,
-            most,
-            least,
-            "quantiles",
-        )
-    )
-
-
-def goes_left(problem: Problem, cut: Candidate, rows: Any) -> np.ndarray:
-    """Which of some rows a cut sends left."""
-    return cut.goes_left(problem.table, rows)
-
-
-def looped_sums(statistics: Statistics, rows: Sequence[int]) -> np.ndarray:
-    """Sums of the products of some rows, bin by bin: (n_products, n_bins)."""
-    products = statistics.products()
-    sums = np.zeros((products.shape[1], statistics.n_bins))
-    for row in rows:
-        sums[:, statistics.bin_numbers[row]] += products[row]
-    return sums
-
-
-def gap_or_mean_square(statistics: Statistics, sums: np.ndarray) -> np.ndarray:
-    """The gap of regions, or the mean squared gap of their rows."""
-    return statistics.disagreement(sums, lambda gap: gap)
-
-
 def random_table(rng: np.random.Generator, n: int = 60) -> np.ndarray:
     """Two continuous columns, one of three values and one of six."""
     return np.column_stack(
@@ -123,62 +67,3 @@ def random_model(rng: np.random.Generator) -> Any:
         )
 
     return model
-
-
-def mixed_table(rng: np.random.Generator, n: int = 60) -> pd.DataFrame:
-    """An ordered column with gaps, a nominal one of five levels with gaps, numbers, a boolean."""
-    number = np.round(rng.normal(size=n), 1)
-    number[rng.random(n) < 0.2] = np.nan
-    level = rng.choice(["a", "b", "c", "d", "e"], size=n).astype(object)
-    level[rng.random(n) < 0.15] = None
-    return pd.DataFrame(
-        {
-            "number": number,
-            "level": pd.Categorical(level),
-            "wave": rng.uniform(-1, 1, n),
-            "flag": rng.random(n) < 0.5,
-        }
-    )
-
-
-class MixedModel:
-    """Interactions of all columns of a mixed table; missing values are welcome."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.c = rng.normal(size=4)
-        self.worth = dict(zip([*"abcde", None], rng.normal(size=6), strict=True))
-
-    def predict(self, X: pd.DataFrame) -> np.ndarray:
-        number = X["number"].fillna(0.4).to_numpy(dtype=float)
-        known = X["level"].astype(object).where(X["level"].notna(), None)
-        worth = np.array([self.worth[level] for level in known])
-        wave = X["wave"].to_numpy(dtype=float)
-        sign = np.where(X["flag"].to_numpy(dtype=bool), 1.0, -1.0)
-        c = self.c
-        return (
-            c[0] * number * worth
-            + c[1] * wave * sign
-            + c[2] * worth * sign * np.sign(wave - 0.2)
-            + c[3] * number * wave
-            + worth
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags
-
-        inputs = InputTags(allow_nan=True, string=True, categorical=True)
-        return Tags("regressor", TargetTags(required=False), None, None, None, input_tags=inputs)
-
-
-def single_effects(model, table, weights=None):
-    """What the package knows of a model on all rows of a table: the effects of single columns."""
-    effect = resolve(Marginal(), Local(), Pure(), Individual(), table, max_evaluations=10**6)
-    evaluations, _ = evaluate(
-        Route(as_predictor(model), table),
-        request(table, [effect]),
-        FittedMaskings({}, {}, {}),
-        weights=np.ones(table.n_rows) if weights is None else np.array(weights),
-        y=None,
-        resources=gx.Resources(),
-    )
-    return evaluations
