@@ -24,7 +24,7 @@ The content of a fit has no row of the data and no model::
 
 and of what was found::
 
-    output       which output of the model is explained: label, probability, classes, explained
+    output       which output of the model is explained (`Detached`)
     row          one row of medians and most frequent values, its dtypes, and the prediction of the model there
     partition    as `Partition.to_dict` has it
     disagreements, floors, exceeded      of the questions
@@ -48,11 +48,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, timedelta
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NoReturn, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 import pandas as pd
@@ -362,12 +361,7 @@ def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
     model = result.model
     curves = result.curves.value
     written = {
-        "output": {
-            "label": model.label,
-            "probability": model.is_probability,
-            "classes": model.classes,
-            "explained": model.explained_class,
-        },
+        "output": Detached(model.label, model.is_probability, model.classes, model.explained_class),
         "disagreements": result.disagreements,
         "floors": result.floors,
         "exceeded": result.exceeded,
@@ -422,14 +416,17 @@ def _unfitted(data: dict[str, Any], plain: _Plain, model: Any) -> Granite:
 def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed: int) -> FitResult:
     """What was found, with that of each output; without the model."""
     settings = _settings_of(granite, seed)
-    model = _read_output(content["fit"], plain)
-    data_of_outputs = {}
+    model: Any = plain.read(content["fit"]["output"], "fit.output")
+    models, data_of_outputs = {}, {}
     for name, data in content["outputs"]:
         name = plain.read(name, "granite.outputs")
         is_new = isinstance(name, str | int | float) and name not in data_of_outputs
         require(is_new, "granite.outputs", f"have {name!r:.60}, which is no name of one output")
         data_of_outputs[name] = data
-    model.outputs = {name: _read_output(data, plain) for name, data in data_of_outputs.items()}
+        models[name] = plain.read(data["output"], "outputs.output")
+    are_outputs = all(isinstance(each, Detached) for each in (model, *models.values()))
+    require(are_outputs, "fit.output", "is not an output that was explained")
+    model.outputs = models
     plan = _read_plan(content["plan"], plain, settings, model)
     questions = _resolved_again(content["questions"], settings, model, plain.table)
     for question in questions:
@@ -442,13 +439,12 @@ def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed
     outputs = {}
     of_all = []
     for number, (name, data) in enumerate(data_of_outputs.items()):
-        model_of_output = model.outputs[name]
         outputs[name] = _read_result(
             data,
             plain,
             content["rows"],
-            model=model_of_output,
-            plan=plan.of_output(number, model_of_output),
+            model=models[name],
+            plan=plan.of_output(number, models[name]),
             questions=tuple(question.about_output(0, question.label) for question in questions),
             **shared,
         )
@@ -473,11 +469,6 @@ def _settings_of(granite: Granite, seed: int) -> Settings:
     limits = options["resources"] or Resources()
     options["resources"] = replace(limits, device="cpu")
     return replace(Settings.of(Granite(**options), seed), resources=limits)
-
-
-def _read_output(data: dict[str, Any], plain: _Plain) -> Any:
-    """What stands for the model, of which it knows the output that was explained."""
-    return Detached(**plain.read(data["output"], "fit.output"))
 
 
 def _read_rows(data: dict[str, Any], plain: _Plain) -> Rows:
@@ -667,24 +658,25 @@ def _rehearse(granite: Granite, result: FitResult, plain: _Plain) -> None:
 # The model and the rows of a fit
 
 
+@dataclass(eq=False)
 class Detached:
     """Stands where the model was: it knows what was explained, and any question to it is an F09 error.
 
     Parameters
     ----------
-    label, probability, classes, explained
+    label, is_probability, classes, explained_class
         The explained output, as the `Predictor` describes it.
+    outputs : mapping
+        Of one that stands for several: each by its name.
     """
 
-    native_float32 = False
-    usage = Usage()
-    outputs: Mapping[Any, Detached] = MappingProxyType({})  # one that stands for several has them
-
-    def __init__(self, label: str, probability: bool, classes: Any, explained: Any) -> None:
-        self.label = label
-        self.is_probability = probability
-        self.classes = classes
-        self.explained_class = explained
+    label: str
+    is_probability: bool
+    classes: Any
+    explained_class: Any
+    outputs: Mapping[Any, Detached] = field(default_factory=dict)
+    native_float32: ClassVar[bool] = False
+    usage: ClassVar[Usage] = Usage()
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):  # copy and pickle ask for names that need not be there
@@ -993,6 +985,7 @@ class _Plain:
         return self.native_rows(**self.read(value, place))
 
     def _read_record(self, kind: Any, data: dict[str, Any], place: str) -> Any:
+        require(kind is not Column or self.table is None, place, "is no column of the table")
         parts = {
             name: self.read(part, f"{place}.{name[:60]}")
             for name, part in data.items()
@@ -1050,6 +1043,7 @@ RECORDS: dict[str, type[Any]] = {
         *(ExactBins, LevelBins, IntervalBins, TreeBins, References, Intervals),
         *(Copula, Margin, Cells, Probe),
         # What was found
+        Detached,
         *(Curve, RegionSurrogate, NodeFigures, NodeFigure, Stability, SplitStability),
         *(Estimate, EstimateLine, DescribedShares, DescribedShare, TreePath, PathStep),
     )
@@ -1059,14 +1053,12 @@ RECORDS: dict[str, type[Any]] = {
 LEARNED = (ExactBins, LevelBins, IntervalBins, TreeBins, References, Intervals, WeighedRows)
 """What maskings learn of some columns."""
 
+# What no file needs: rows of the data; of cells what only the evaluations of a fit are read with.
 _OMITTED: dict[type[Any], tuple[str, ...]] = {
-    Intervals: ("ends",),  # rows of the data
+    Intervals: ("ends",),
     RegionSurrogate: ("rows",),
-    Cells: (
-        "curves",
-        "vectors",
-        "mass",
-    ),  # of the pilot: only the evaluations of a fit are read with them
+    Cells: ("curves", "vectors", "mass"),
+    Detached: ("outputs",),
 }
 
 
