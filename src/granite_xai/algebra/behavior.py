@@ -15,7 +15,7 @@ import numpy as np
 
 from granite_xai.algebra.interaction import Full, Interaction
 from granite_xai.algebra.masked_model import Averaged, MaskedModel
-from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.algebra.region_weights import AlongSigns, RegionWeights
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import unknown
 from granite_xai.base.text import error_text
@@ -131,6 +131,10 @@ class Sensitivity(Behavior):
         self, masked: Averaged, evaluations: Evaluations, regions: RegionWeights
     ) -> FloatArray:
         """The variance of ``F_T``, in two passes."""
+        along_signs = _along_signs(masked, regions)
+        if along_signs is not None:
+            centred = along_signs.less(np.full(len(evaluations), along_signs.means()[0]))
+            return (centred.mean_squares() - np.square(centred.means()))[None]
         values = masked.values(regions)
         return regions.means(np.square(values - regions.at_rows(*regions.means(values))))
 
@@ -230,6 +234,9 @@ class Risk(Behavior):
             y = np.broadcast_to(_target(evaluations)[places, None], predictions.shape)
             return self._loss.of_predictions(predictions + evaluations.offset, y)
 
+        along_signs = _along_signs(masked, regions) if self.has_squares else None
+        if along_signs is not None:
+            return -along_signs.less(_target(evaluations) - evaluations.offset).mean_squares()[None]
         if self.average == "loss" and isinstance(masked, MaskedModel):
             values = masked.means_of_each(losses, regions)
         else:
@@ -262,6 +269,13 @@ class Risk(Behavior):
     @property
     def _loss(self) -> Loss:
         return risk_loss("squared" if self.loss is None else self.loss)
+
+
+def _along_signs(masked: Averaged, regions: RegionWeights) -> AlongSigns | None:
+    """A masked model on lines of weights along signs; None where its moments do not follow from sums."""
+    if regions.signed is None or not isinstance(masked, MaskedModel):
+        return None
+    return masked.along_signs(regions.signed)
 
 
 def _target(evaluations: Evaluations) -> FloatArray:

@@ -18,12 +18,19 @@ import numpy as np
 from granite_xai.algebra.accumulated import Accumulated
 from granite_xai.algebra.behavior import Behavior, Risk, Sensitivity, gap_loss
 from granite_xai.algebra.catalog import QUESTIONS, explanations
-from granite_xai.algebra.effects import Effect, Term, Terms, cell_sizes, combination
+from granite_xai.algebra.effects import (
+    Effect,
+    Term,
+    Terms,
+    cell_sizes,
+    combination,
+    masked_sum_along_signs,
+)
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Influence
 from granite_xai.algebra.interaction import weighted_sum
 from granite_xai.algebra.masking import Conditional, Masking
-from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.algebra.region_weights import AlongSigns, RegionWeights, SignedLines
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
@@ -339,6 +346,22 @@ class ResolvedQuestion:
                 continue
             rest = {term: factor for term, factor in terms.items() if term not in so_far.terms}
             yield so_far.gap + combination(rest, view, regions) if rest else so_far.gap
+
+    @cached_property
+    def is_of_sums(self) -> bool:
+        """Whether its disagreement along signs follows from sums over rows: squared gaps of means over all rows."""
+        return self.has_squared_loss and all(
+            term.behavior.is_linear and term.masking.averages_rows
+            for terms in self.gap_terms
+            for term in terms
+        )
+
+    def gaps_along_signs(
+        self, evaluations: Evaluations, signed: SignedLines
+    ) -> Iterator[AlongSigns]:
+        """The gap of each set in turn at every row, on all lines of weights along signs; of a question of sums."""
+        for members, terms in zip(self.sets, self.gap_terms, strict=True):
+            yield masked_sum_along_signs(terms, evaluations.in_gap_of(members), signed)
 
     def _started(
         self, numbers: Sequence[int], evaluations: Evaluations, regions: RegionWeights

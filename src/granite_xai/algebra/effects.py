@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from granite_xai.algebra.interaction import (
 )
 from granite_xai.algebra.masked_model import Averaged, MaskedModel
 from granite_xai.algebra.masking import Masking
-from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.algebra.region_weights import AlongSigns, RegionWeights, SignedLines
 from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError, ResourceError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
@@ -193,6 +193,22 @@ def masked_sum(terms: Terms, evaluations: Evaluations, regions: RegionWeights) -
     if total is None:
         return np.zeros(regions.weights.shape)
     return total
+
+
+def masked_sum_along_signs(
+    terms: Terms, evaluations: Evaluations, signed: SignedLines
+) -> AlongSigns:
+    """A combination of masked models that average over all rows, on all lines of weights along signs."""
+    weighted = [(coefficient, term.masked(evaluations)) for term, coefficient in terms.items()]
+    values = np.zeros(len(evaluations))
+    gained = np.zeros(signed.signs.shape)
+    for masked in MaskedModel.combined(cast(Sequence[tuple[float, MaskedModel]], weighted)):
+        part = masked.along_signs(signed)
+        if part is None:
+            raise ValueError("the masked models do not average over all rows")
+        values = values + part.values
+        gained = gained + part.gained
+    return AlongSigns(values, gained, signed)
 
 
 def combination(terms: Terms, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:

@@ -28,7 +28,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.algebra.region_weights import AlongSigns, RegionWeights, SignedLines
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 
@@ -142,6 +142,18 @@ class MaskedModel:
         for places in places_of_bins(self.bins):
             values[places] = self._within(places)._means(regions.take(places))
         return values
+
+    def along_signs(self, signed: SignedLines) -> AlongSigns | None:
+        """The masked model on all lines of weights along signs; None where not all rows count by their weight."""
+        if not self.adds_up:
+            return None
+        averaged = _averaged(self.left, self.right).T
+        shares = signed.shares[:, None]
+        return AlongSigns(
+            values=_read(self.left, self.right, averaged @ shares)[:, 0],
+            gained=_read(self.left, self.right, averaged @ signed.moves),
+            signed=signed,
+        )
 
     def means_of_each(self, function: OfEach, regions: RegionWeights) -> FloatArray:
         """The same mean of a function of each single prediction, (n, K)."""

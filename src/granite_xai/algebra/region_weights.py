@@ -30,6 +30,104 @@ class CutsOfColumn(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class SignedLines:
+    """The weights of n rows, moved by a step with and against each of P vectors of signs.
+
+    The lines of weights are ``w``, ``w (1 + a s)`` for each vector s, then ``w (1 - a s)``.
+
+    Parameters
+    ----------
+    weights : array of shape (n,)
+    signs : array of shape (n, P)
+    step : float
+    """
+
+    weights: FloatArray
+    signs: FloatArray
+    step: float
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """Of each row in the weight of all, (n,)."""
+        return self.weights / self.weights.sum()
+
+    @cached_property
+    def moves(self) -> FloatArray:
+        """Shares with their signs, (n, P)."""
+        return self.shares[:, None] * self.signs
+
+    @cached_property
+    def tilt(self) -> FloatArray:
+        """What the weight of all rows gains along each vector, as a share of it, (P,)."""
+        return np.asarray(self.moves.sum(axis=0))
+
+    def lines(self, whole: float, odd: FloatArray, even: FloatArray | float = 0.0) -> FloatArray:
+        """``whole`` as the rows weigh, then ``whole + even + odd`` and ``whole + even - odd``, (1 + 2 P,)."""
+        return np.concatenate([[whole], whole + even + odd, whole + even - odd])
+
+    def mass(self) -> FloatArray:
+        """Weight of all rows on each line, as a share of it, (1 + 2 P,)."""
+        return self.lines(1.0, self.step * self.tilt)
+
+
+@dataclass(frozen=True, eq=False)
+class AlongSigns:
+    """Numbers of n rows that are means over them, on all lines of weights along signs.
+
+    On the lines with and against s they are ``(q ± a d) / (1 ± a t)``, with d what they gain along s and
+    t the tilt: weighted sums, over the weight. So their moments on every line follow from sums over the
+    rows of products of q, d and s.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        q, as the rows weigh.
+    gained : array of shape (n, P)
+        d.
+    signed : SignedLines
+    """
+
+    values: FloatArray
+    gained: FloatArray
+    signed: SignedLines
+
+    def less(self, numbers: FloatArray) -> AlongSigns:
+        """The same less numbers of the rows that are the same on every line, (n,)."""
+        gained = self.gained - numbers[:, None] * self.signed.tilt
+        return AlongSigns(self.values - numbers, gained, self.signed)
+
+    def errors(self) -> FloatArray:
+        """What the numbers gain from against s to with s, over twice the step, (n, P)."""
+        signed = self.signed
+        gained = self.gained - self.values[:, None] * signed.tilt
+        return np.asarray(gained / (1.0 - np.square(signed.step * signed.tilt)))
+
+    def means(self) -> FloatArray:
+        """Mean over the rows on each line, (1 + 2 P,)."""
+        signed = self.signed
+        odd = signed.shares @ self.gained + self.values @ signed.moves
+        even = np.einsum("np,np->p", signed.moves, self.gained)
+        sums = signed.lines(
+            float(signed.shares @ self.values), signed.step * odd, signed.step**2 * even
+        )
+        return np.asarray(sums / signed.mass() ** 2)
+
+    def mean_squares(self) -> FloatArray:
+        """Mean square over the rows on each line, (1 + 2 P,)."""
+        signed = self.signed
+        step = signed.step
+        squares = np.square(self.values)
+        products = self.values[:, None] * self.gained
+        squares_gained = np.square(self.gained)
+        odd = step * (2.0 * signed.shares @ products + squares @ signed.moves)
+        odd += step**3 * np.einsum("np,np->p", signed.moves, squares_gained)
+        even = signed.shares @ squares_gained
+        even += 2.0 * np.einsum("np,np->p", signed.moves, products)
+        sums = signed.lines(float(signed.shares @ squares), odd, step**2 * even)
+        return np.asarray(sums / signed.mass() ** 3)
+
+
+@dataclass(frozen=True, eq=False)
 class RegionWeights:
     """K weighings of the same n rows.
 
@@ -48,6 +146,8 @@ class RegionWeights:
         Of each column, which classes each cut sends left.
     columns : array of shape (K,), optional
         Of cuts of columns, the position of the column.
+    signed : SignedLines, optional
+        Where the lines are those along vectors of signs.
     """
 
     weights: FloatArray
@@ -55,6 +155,7 @@ class RegionWeights:
     classes: IntArray | None = None
     tables: tuple[FloatArray, ...] = ()
     columns: IntArray | None = None
+    signed: SignedLines | None = None
 
     @classmethod
     def whole(cls, weights: FloatArray) -> RegionWeights:
@@ -65,6 +166,13 @@ class RegionWeights:
     def lines(cls, weights: FloatArray) -> RegionWeights:
         """All rows as one region, again and again under other weights, (n, K)."""
         return cls(weights)
+
+    @classmethod
+    def along_signs(cls, signed: SignedLines) -> RegionWeights:
+        """All rows as one region, as they weigh, and with and against each vector of signs."""
+        moves = signed.step * signed.signs
+        moved = np.hstack([np.ones((len(moves), 1)), 1 + moves, 1 - moves])
+        return cls(moved * signed.weights[:, None], signed=signed)
 
     @classmethod
     def sides(cls, goes_left: BoolArray, weights: FloatArray) -> RegionWeights:

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import fdtri, stdtrit
 
 from granite_xai.algebra.disagreement import ResolvedQuestion
-from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.algebra.region_weights import AlongSigns, RegionWeights, SignedLines
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 
@@ -56,7 +56,7 @@ class Signs:
         generator = np.random.default_rng([seed, SIGNS_STREAM])
         n_clusters = int(clusters.max(initial=-1)) + 1
         by_cluster = 2.0 * generator.integers(0, 2, size=(PAIRS, n_clusters)) - 1.0
-        return cls(np.asarray(by_cluster[:, clusters].T), clusters)
+        return cls(np.ascontiguousarray(by_cluster[:, clusters].T), clusters)
 
     def __len__(self) -> int:
         return len(self.clusters)
@@ -146,11 +146,8 @@ def noise_of(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs)
     signs : Signs
         Of these rows.
     """
-    moved_weights = np.hstack(
-        [np.ones((len(signs), 1)), 1 + STEP * signs.signs, 1 - STEP * signs.signs]
-    )
-    lines = RegionWeights.lines(moved_weights * evaluations.weights[:, None])  # (n, 1 + 2 P)
-    of_sets = list(_noise_of_sets(question, evaluations, signs, lines))
+    signed = SignedLines(evaluations.weights, signs.signs, STEP)
+    of_sets = list(_noise_of_sets(question, evaluations, signs, signed))
     moved = sum(of_set.moved for of_set in of_sets)
     excess = sum(of_set.excess for of_set in of_sets)
     return Noise(
@@ -159,7 +156,7 @@ def noise_of(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs)
         by_chance=np.asarray(sum(of_set.by_chance for of_set in of_sets)),
         excess=np.asarray(excess - np.mean(excess)),
         moved=_with_and_against(np.asarray(moved)),
-        mass=_with_and_against(lines.mass()[0]),
+        mass=_with_and_against(evaluations.weights.sum() * signed.mass()),
         n_observations=signs.n_observations,
     )
 
@@ -174,8 +171,13 @@ class _SetNoise(NamedTuple):
 
 
 def _noise_of_sets(
-    question: ResolvedQuestion, evaluations: Evaluations, signs: Signs, lines: RegionWeights
+    question: ResolvedQuestion, evaluations: Evaluations, signs: Signs, signed: SignedLines
 ) -> Iterator[_SetNoise]:
+    if question.is_of_sums:
+        for along_signs in question.gaps_along_signs(evaluations, signed):
+            yield _noise_of_sums(along_signs, signs.n_observations)
+        return
+    lines = RegionWeights.along_signs(signed)
     gaps = question.gaps(evaluations, lines)
     if not question.is_local:
         for gap in gaps:
@@ -184,6 +186,22 @@ def _noise_of_sets(
     n_observations = signs.n_observations
     for gap, sizes in zip(gaps, question.cell_sizes(evaluations), strict=True):
         yield _noise_of_rows(question, gap, np.minimum(sizes, n_observations), signs, lines)
+
+
+def _noise_of_sums(gap: AlongSigns, n_observations: int) -> _SetNoise:
+    """A squared gap at every row that averages over all of them: as `_noise_of_rows` says."""
+    signed = gap.signed
+    # Moved weights show (m - 1) / m of the variance of a mean of m observations.
+    small_sample = n_observations / max(n_observations - 1, 1)
+    errors = gap.errors()  # (n, P)
+    squared_errors = small_sample * (signed.shares @ np.square(errors))
+    tilts = np.einsum("np,np->p", signed.moves, 2.0 * gap.values[:, None] * errors)
+    return _SetNoise(
+        moved=gap.mean_squares(),
+        by_chance=squared_errors,
+        excess=squared_errors,
+        bias=float(np.mean(squared_errors + small_sample * tilts)),
+    )
 
 
 def _noise_of_rows(
