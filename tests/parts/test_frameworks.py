@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from parts.test_evaluations import asked_about, rows_of
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.limits import Resources
@@ -27,6 +26,7 @@ from granite_xai.frameworks.cohex import (
 from granite_xai.frameworks.gadget import spline_basis, sum_around_curve
 from granite_xai.frameworks.vine import OneCut, best_cut, join_like_cuts, judge_cluster
 from granite_xai.tables import read_table
+from parts.test_evaluations import asked_about, rows_of
 from strategies import examples
 
 PARTIAL = Explainer("marginal", "local", "partial")

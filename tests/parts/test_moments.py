@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from parts.by_hand import drawn, evaluations_of, named, waves
 from granite_xai.algebra import moments as module
 from granite_xai.algebra.masking import Conditional
 from granite_xai.algebra.moments import factor, moments_of
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.evaluations.evaluations import Coalition
+from parts.by_hand import drawn, evaluations_of, named, waves
 
 MARGINAL = ("ice-pdp", "sobol", "variance", "pfi-risk")
 CONDITIONAL = ("mplot-pdp", "csobol-sobol", "cfi-pfi")

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from parts.by_hand import evaluations_of
 from granite_xai.regions import complementary, satisfied
 from granite_xai.search.cuts import (
     TIE,
@@ -24,6 +23,7 @@ from granite_xai.search.cuts import (
 from granite_xai.search.levels import groups_at
 from granite_xai.search.thresholds import conditions
 from granite_xai.tables import read_table
+from parts.by_hand import evaluations_of
 from strategies import cases, examples, regions
 
 codes_of_rows = st.lists(st.integers(-1, 6), min_size=2, max_size=30).map(np.array)

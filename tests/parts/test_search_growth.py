@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from parts.by_hand import drawn, evaluations_of, problem_of, steps, waves
 from granite_xai.search.growth import Growth
 from granite_xai.search.problem import AllExcept
 from granite_xai.search.tree import Tree
 from granite_xai.tables import read_table
+from parts.by_hand import drawn, evaluations_of, problem_of, steps, waves
 
 SEARCHES = ("greedy", "refined")
 FREE = {"alpha": 0.01, "min_samples_leaf": 8}

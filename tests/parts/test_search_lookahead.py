@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from parts.by_hand import drawn, problem_of, steps
 from granite_xai.search.cuts import Cut, Cuts, quantile_codes, regions_as_cuts, thresholds_at
 from granite_xai.search.growth import Growth
 from granite_xai.search.lookahead import (
@@ -18,6 +17,7 @@ from granite_xai.search.lookahead import (
     polished,
 )
 from granite_xai.search.tree import Tree
+from parts.by_hand import drawn, problem_of, steps
 
 ALPHA = 0.03
 

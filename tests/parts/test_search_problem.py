@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from parts.by_hand import drawn, problem_of, steps
 from granite_xai.regions import Split
 from granite_xai.search.plateau import other_cuts
 from granite_xai.search.problem import (
@@ -17,6 +16,7 @@ from granite_xai.search.problem import (
     Tree,
     measured,
 )
+from parts.by_hand import drawn, problem_of, steps
 
 N = 150
 FREE = {"alpha": 0.01, "min_samples_leaf": 8}

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from parts.by_hand import drawn, problem_of, waves
 from granite_xai.algebra import moments as moments_module
 from granite_xai.search import tables as module
 from granite_xai.search.cuts import Cuts, quantile_codes, regions_as_cuts, thresholds_at
 from granite_xai.search.growth import Growth
-from granite_xai.search.tree import Tree
 from granite_xai.search.tables import LEFT, RIGHT, Grid
+from granite_xai.search.tree import Tree
+from parts.by_hand import drawn, problem_of, waves
 
 N = 120
 QUESTIONS = ("ice-pdp", "sobol", "variance", "pfi-risk")
