@@ -507,14 +507,16 @@ class CurveMaker:
 
     def _joint_effect(self, members: tuple[Coalition, ...], lines: RegionWeights) -> FloatArray:
         """``Delta(L, nothing)`` at each row in each of some regions, (n, K)."""
+        # All of it at the same values, where a few stand for the others.
+        evaluations = self.evaluations.in_gap_of(union(members))
         total = np.zeros(lines.weights.shape)
         for part in subsets(members):
             sign = (-1.0) ** (len(members) - len(part))
             visible = union(part)
-            if visible == self.evaluations.everything:
-                total += sign * self.evaluations.f[:, None]
+            if visible == evaluations.everything:
+                total += sign * evaluations.f[:, None]
             else:
-                total += sign * averaged(self.evaluations, visible).values(lines)
+                total += sign * averaged(evaluations, visible).values(lines)
         return total
 
     def _means_of_joint_effects(
