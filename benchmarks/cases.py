@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from experiments.datasets import make_piecewise_linear
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from experiments.datasets import make_piecewise_linear
 
 TRAINING_SHARE = 0.8
 """Share of the rows that a model is trained with."""

@@ -19,9 +19,8 @@ FACE = "granite_xai"
 ROOMS: dict[str, tuple[str, str]] = {
     "base": (
         "",
-        "What every room shares: types, errors, options, diagnostics, files, numbers as text",
+        "What every room shares: types, errors, options, limits, threads, files, numbers as text",
     ),
-    "compute": ("", "What a fit may cost: limits, memory, threads, progress bars"),
     "tables": ("X", "A table comes in: kinds of columns, distinct values, rows in a fixed order"),
     "models": ("F", "A model comes in: the only room that calls it; outputs, targets, workers"),
     "trees": ("E_S", "Tree ensembles and additive models that are read instead of asked"),
