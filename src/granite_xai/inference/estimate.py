@@ -30,6 +30,7 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.noise import (
     FEWEST_OBSERVATIONS,
+    ROUNDING,
     STEP,
     Noise,
     Signs,
@@ -556,6 +557,7 @@ def _remaining(
         return _Remaining(share_left)
     error = standard_error(slopes, excess, judged[0].whole.n_observations)
     low, high = interval_around(share_left, error, quantile)
+    share_left, low, high = (0.0 if left < ROUNDING else left for left in (share_left, low, high))
     return _Remaining(share=share_left, low=low, high=high, standard_error=error)
 
 

@@ -13,7 +13,7 @@ from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.inference.noise import Noise, Signs, noise_of
+from granite_xai.inference.noise import ROUNDING, Noise, Signs, noise_of
 from granite_xai.regions import Leaf, Node, Partition, leaves
 from granite_xai.tables import frame
 
@@ -292,6 +292,9 @@ def measure_nodes(
         elif len(inside):
             whole = RegionWeights.whole(of_node.weights)
             by_set = question.losses(of_node, whole)[:, 0, 0]
+        if nodes:
+            rounding = ROUNDING * max(map(abs, nodes[0].by_set), default=0.0)
+            by_set = np.where(np.abs(by_set) < rounding, 0.0, by_set)
         noises.append(noise)
         nodes.append(_node_figure(number, place, question, evaluations, inside, by_set))
     figures = NodeFigures(

@@ -28,6 +28,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 
 STEP = 0.1  # a
 PAIRS = 200  # vectors of signs
+ROUNDING = 1e-24  # share of a disagreement, a sum of squares, that is rounding of its gaps
 SIGNS_STREAM = 11  # of random numbers
 FEWEST_OBSERVATIONS = 5  # rows or clusters: of fewer the spread is hardly known
 SAME_DRAWS = 1e-12  # relative variance of draws that are all the same
