@@ -64,8 +64,8 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_a_room_does_not_hide_the_function_of_the_same_name():
-    """`gx.questions()` works before and after the room `questions` has been imported."""
-    code = "import granite_xai.disagreement.catalog, granite_xai as gx\nimport sys\nassert 'ice-pdp' in gx.questions()"
+    """`gx.questions()` works before and after the module that has it was imported."""
+    code = "import granite_xai.algebra.disagreement, granite_xai as gx\nimport sys\nassert 'ice-pdp' in gx.questions()"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

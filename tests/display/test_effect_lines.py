@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from granite_xai.explanation.influence import Individual
 
 import granite_xai as gx
+from granite_xai.algebra.influence import Individual
 from granite_xai.display.axis import Axis
 from granite_xai.display.effect_lines import FeatureInScope, Line, Panel, lines_of
 from granite_xai.results.shown_values import RowsToShow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from granite_xai.explanation.catalog import explanations
 
 import granite_xai as gx
 from granite_xai.display.sides import local_sides
@@ -19,11 +18,11 @@ def test_the_sides_of_a_question_are_shown_where_they_are_local_effects():
 
 
 def test_other_questions_show_ice_and_pdp():
-    known = explanations()
+    known = gx.explanations()
     assert local_sides(sides_of("pfi-risk"), None) == (known["ice"], known["pdp"])
 
 
 def test_explanations_that_are_asked_for_must_be_local_effects():
-    assert local_sides(sides_of("pfi-risk"), "shap") == (explanations()["shap"],)
+    assert local_sides(sides_of("pfi-risk"), "shap") == (gx.explanations()["shap"],)
     with pytest.raises(gx.InputError, match="'pfi' is no effect of single features"):
         local_sides(sides_of("ice-pdp"), ["ice", "pfi"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from granite_xai.fitting.fitted_view import fitted_view
 
 import granite_xai as gx
+from granite_xai.fitting.fitted import fitted_view
 from report.cases import interacting
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from granite_xai.fitting.fitted_view import fitted_view
 
 import granite_xai as gx
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.regions import Leaf, Partition, Split, cut
 from granite_xai.report.regions_part import tree
 from report.cases import interacting

@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from granite_xai.fitting.fitted_view import fitted_view
 
 import granite_xai as gx
+from granite_xai.fitting.fitted import fitted_view
 from granite_xai.report.source import number_or_none, rounded, set_labels, source_of
 from report.cases import interacting
 
@@ -42,7 +42,7 @@ def test_where_halves_cannot_be_searched_the_page_says_who_tells(report, X, tmp_
 
 
 def source(granite, X=None, y=None):
-    return source_of(granite, fitted_view(granite).run, X, y, unit="kg")
+    return source_of(granite, X, y, unit="kg")
 
 
 def test_numbers_of_a_story_are_short_and_finite():
@@ -111,5 +111,5 @@ def test_the_table_of_the_fit_is_not_new_to_its_report(tmp_path):
 
 def test_pairs_are_named_by_both_features(X):
     granite = gx.Granite(interacting, influence="interaction", max_depth=0).fit(X[:40])
-    labels = set_labels(fitted_view(granite).result.comparisons[0])
+    labels = set_labels(fitted_view(granite).result.questions[0])
     assert "a:b" in labels

@@ -135,7 +135,7 @@ def test_without_a_target_there_is_no_risk():
 def test_a_cluster_of_equal_rows_counts_as_one_row():
     """Every row three times, with its copies in a cluster: noise is taken off as for the rows once.
 
-    Signs are drawn for other rows, so that what noise adds is the same only on average.
+    Signs are drawn for other rows, so that what noise adds is the same only on average, over seeds.
     """
     few = X.iloc[:40]
     rows = np.repeat(np.arange(40), 3)
@@ -144,16 +144,20 @@ def test_a_cluster_of_equal_rows_counts_as_one_row():
     def bent(X):
         return np.asarray(X["a"]) * np.asarray(X["b"]) * np.asarray(X["c"])
 
-    options = {"partition": RULES, "resources": gx.Resources(max_grid=None)}
-    with quiet():
-        once = gx.compare([bent, champion], few, **options)
-        clustered = gx.compare([bent, champion], repeated, clusters=rows, **options)
-        as_rows = gx.compare([bent, champion], repeated, **options)
-    region = 0
-    name = once.findings[0].case
-    alone, together, copied = (
-        finding(compared, region, "disagreement", name).value
-        for compared in (once, clustered, as_rows)
-    )
-    assert copied > 1.02 * alone
-    assert together - alone < 0.5 * (copied - alone)
+    def mean_heterogeneity(X, clusters=None):
+        values = []
+        for seed in range(6):
+            options = {"resources": gx.Resources(max_grid=None), "random_state": seed}
+            with quiet():
+                compared = gx.compare(
+                    [bent, champion], X, clusters=clusters, partition=RULES, **options
+                )
+            first_case = compared.findings[0].case
+            values.append(finding(compared, 0, "disagreement", first_case).value)
+        return np.mean(values)
+
+    alone = mean_heterogeneity(few)
+    together = mean_heterogeneity(repeated, rows)
+    copied = mean_heterogeneity(repeated)
+    assert copied > 1.004 * alone
+    assert abs(together - alone) < 0.25 * (copied - alone)

@@ -32,7 +32,7 @@ def test_a_fit_gives_its_regions_and_its_question():
     g = gx.Granite(champion, "sobol", max_depth=1).fit(X)
     compared = gx.compare({"old": g, "new": challenger}, X, y)
     assert compared.partition is g.partition_
-    labels = {case.values.fitted.comparisons[0].question.label for case in compared.cases}
+    labels = {case.values.fitted.questions[0].label for case in compared.cases}
     assert labels == {"sobol"}
     assert gx.compare(MODELS, X, partition=g).partition is g.partition_
 
@@ -41,7 +41,7 @@ def test_options_of_a_call_overrule_those_of_a_fit():
     g = gx.Granite(champion, "sobol", max_depth=1).fit(X)
     compared = gx.compare({"old": g, "new": challenger}, X, question="ice-pdp", max_samples=50)
     for case in compared.cases:
-        assert case.values.fitted.comparisons[0].question.label == "ice-pdp"
+        assert case.values.fitted.questions[0].label == "ice-pdp"
         assert case.values.table.n_rows == 50
 
 

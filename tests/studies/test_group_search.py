@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from granite_xai.disagreement.catalog import questions
 
 import granite_xai as gx
+from granite_xai.algebra.disagreement import questions
 from granite_xai.studies.group_search import Heterogeneity, group_name, merge_groups
 from granite_xai.studies.groups import fit_and_part_rows
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from granite_xai.disagreement.catalog import questions
 
 import granite_xai as gx
+from granite_xai.algebra.disagreement import questions
 from granite_xai.studies.groups import Merge, fit_and_part_rows
 
 
@@ -130,8 +130,8 @@ def test_an_interval_of_what_is_removed_turns_that_of_what_is_left():
 def test_rows_that_measure_groups_did_not_choose_them():
     """Both are rows of the user's table, identified by their place in it."""
     rows = fit_and_part_rows(two_groups, integers(), None, questions()["ice-pdp"])
-    search = set(rows.search.inputs.positions.tolist())
-    held_out = set(rows.held_out.inputs.positions.tolist())
+    search = set(rows.search.rows.positions.tolist())
+    held_out = set(rows.held_out.rows.positions.tolist())
     assert len(held_out) >= 30
     assert search.isdisjoint(held_out)
 

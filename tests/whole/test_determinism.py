@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
+from granite_xai.search import growth, tables
 from strategies import paper
 from whole.named_limit import named_limit
 
@@ -23,11 +24,9 @@ SCALARS = ("disagreement_", "remaining_", "fidelity_", "global_fidelity_")
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    """Blocks of 30 candidates, fewer for a small limit: tables of tests would fit into one, which nobody shares."""
-    from granite_xai.search import scoring as tree
-
-    monkeypatch.setattr(tree, "BLOCK", 2**11)
-    monkeypatch.setattr(tree, "SHARE", 512)
+    """Blocks of a column or of 20 cuts: tables of tests would fit into one, which nobody shares."""
+    monkeypatch.setattr(tables, "PARTS_AT_ONCE", 1)
+    monkeypatch.setattr(growth, "CELLS_AT_ONCE", 2**11)
 
 
 def model(X):
@@ -118,26 +117,19 @@ def test_the_same_regions_and_scores_for_any_memory_limit_and_batch(question, li
         assert one.disagreement == pytest.approx(two.disagreement, rel=1e-10, abs=1e-14)
 
 
-def test_there_are_several_blocks_and_the_smallest_limit_changes_them(monkeypatch):
-    """The comparisons above say something only if jobs share blocks, and limits lead to others."""
-    from granite_xai.search import scoring as tree
+@pytest.mark.parametrize(("search", "room"), [("refined", tables), ("greedy", growth)])
+def test_there_are_several_blocks(search, room, monkeypatch):
+    """The comparisons above say something only if jobs share blocks."""
+    n_blocks = []
+    in_threads = room.in_threads
 
-    def sizes(limit):
-        seen = []
-        score = tree._score_block
+    def spy(function, tasks, jobs):
+        n_blocks.append(len(tasks))
+        return in_threads(function, tasks, jobs)
 
-        def spy(*arguments):
-            seen.append(len(arguments[-1]))
-            return score(*arguments)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(tree, "_score_block", spy)
-            fitted("ice-pdp", resources=gx.Resources(memory_limit=limit))
-        return seen
-
-    plain = sizes(2**29)
-    assert max(plain) < sum(fitted("ice-pdp").diagnostics_["candidates"].values())
-    assert max(sizes(smallest("ice-pdp"))) < max(plain)
+    monkeypatch.setattr(room, "in_threads", spy)
+    fitted("ice-pdp", search=search)
+    assert max(n_blocks) >= 2
 
 
 # Rows and columns in another order --------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sklearn.ensemble import RandomForestRegressor
 import granite_xai as gx
 from counted import CountedModel
 from granite_xai.base.errors import ResourceError
-from granite_xai.base.parallel import map_blocks
+from granite_xai.base.parallel import in_threads
 from strategies import paper
 from whole.named_limit import named_limit
 
@@ -41,7 +41,7 @@ SETTING = """
     import joblib
     import numpy as np
     import granite_xai as gx
-    from granite_xai.search import scoring as tree
+    from granite_xai.search import tables
 
     X = np.random.default_rng(0).normal(size=(90, 3))
     slow = []
@@ -54,19 +54,20 @@ SETTING = """
             time.sleep(30)
         return X[:, 0] * np.sign(X[:, 1])
 
-    score = tree._score_block
+    of_parts = tables.Tables._of_parts
     def patient(*arguments):
         print("ready", flush=True)
         time.sleep(0.3)
-        return score(*arguments)
+        return of_parts(*arguments)
 
     where, previous = sys.argv[1], sys.argv[2] == "fitted"
-    tree.BLOCK = 90  # one candidate a block: a long search
+    tables.PARTS_AT_ONCE = 1  # one column a block: a long search
     limits = gx.Resources(batch_size=64)
     g = gx.Granite(model, n_jobs=1 if where == "search" else 2, resources=limits)
     before = g.fit(X).partition_ if previous else None
     slow.append(True)
-    tree._score_block = score if where == "model" else patient
+    if where != "model":
+        tables.Tables._of_parts = patient
     try:
         if where == "workers":
             with joblib.parallel_config("loky"):
@@ -160,7 +161,7 @@ def test_an_interrupt_cancels_the_blocks_that_wait():
         done.append(task)
 
     with pytest.raises(KeyboardInterrupt):
-        map_blocks(work, range(200), n_jobs=2)
+        in_threads(work, range(200), jobs=2)
     assert len(done) < 100 or joblib.cpu_count() == 1
 
 

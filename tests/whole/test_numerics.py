@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from granite_xai.engine.splits import Splits
 
 import granite_xai as gx
 from granite_xai.base.errors import InputError
@@ -98,12 +97,11 @@ def test_without_a_tie_none_is_recorded():
 
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, -1e12])
 def test_variances_are_never_negative_and_keep_their_digits(offset):
+    variance = gx.Explainer("marginal", "sensitivity", "pure")
     values = NOISE + offset
-    found = Splits.whole(np.ones(80)).variances((values - values.mean())[None])[0, 0]
+    found = variance.explain(lambda X: X[:, 0] + offset, NOISE[:, None]).values[0]
     assert found == pytest.approx(np.var(values - values.mean()), rel=1e-12)
-    nearly = Splits.whole(np.ones(80)).variances(np.full((1, 80), offset) + 1e-9 * (offset != 0))[
-        0, 0
-    ]
+    nearly = variance.explain(lambda X: offset + 1e-9 * np.sign(X[:, 0]), NOISE[:, None]).values[0]
     assert nearly >= 0.0
 
 

@@ -289,7 +289,7 @@ class Bars:
 @pytest.mark.parametrize("search", ["greedy", pytest.param("refined", marks=pytest.mark.slow)])
 def test_the_search_tells_how_many_rows_went_through_a_level(search, monkeypatch):
     bars = Bars()
-    monkeypatch.setattr("granite_xai.fitting.searching.Meter", bars)
+    monkeypatch.setattr("granite_xai.fitting.find.Meter", bars)
     X = np.random.default_rng(0).normal(size=(200, 4))
     g = gx.Granite(
         product,
@@ -313,7 +313,7 @@ def test_the_search_tells_how_many_rows_went_through_a_level(search, monkeypatch
 def test_resamples_are_told_one_by_one(monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "granite_xai.fitting.half_samples.progress",
+        "granite_xai.fitting.fit.progress",
         lambda items, *told: seen.append(told[1:]) or items,
     )
     g = gx.Granite(product, max_samples=None, holdout=False).fit(

@@ -2,88 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
-from granite_xai.fitting.rows import (
-    draw_rows,
-    held_out_share,
-    numbered_by_first_row,
-    rows_within_budget,
-)
 
 import granite_xai as gx
 from strategies import quiet
 
 
-def alone(n):
-    """So many rows that stand for themselves."""
-    return draw_rows(np.ones(n), np.arange(n), 0)
-
-
 def step(X):
     return X[:, 0] * np.where(X[:, 1] > 0, 1.0, -1.0) + 0.6 * X[:, 0] * X[:, 2]
-
-
-@pytest.mark.parametrize(
-    ("n", "search", "held_out"),
-    [(599, 599, 0), (600, 400, 200), (1200, 800, 400), (12000, 8000, 4000), (20000, 16000, 4000)],
-)
-def test_a_third_of_all_rows_is_held_out_but_no_more_than_4000(n, search, held_out):
-    draw = alone(n)
-    choice = draw.beginning(draw.most_searching())
-    assert (len(choice.search_rows), len(choice.held_out_rows)) == (search, held_out)
-    assert set(choice.search_rows).isdisjoint(choice.held_out_rows)
-
-
-@pytest.mark.parametrize(
-    ("n", "wanted", "held_out"),
-    [(1000, 300, 150), (1000, 900, 333), (700, 50, 0), (599, 300, 0), (20000, 9000, 4000)],
-)
-def test_beside_a_number_of_rows_half_as_many_are_held_out(n, wanted, held_out):
-    """Where the table has them, and where they are enough to judge by."""
-    choice = alone(n).beginning(wanted)
-    assert len(choice.search_rows) == min(wanted, n - held_out)
-    assert len(choice.held_out_rows) == held_out
-
-
-def test_larger_samples_hold_the_smaller_ones():
-    draw = alone(5000)
-    found = [draw.beginning(count) for count in (250, 500, 1000, 2000, 3000)]
-    for small, large in pairwise(found):
-        assert set(small.search_rows) < set(large.search_rows)
-        assert set(small.held_out_rows) < set(large.held_out_rows)
-        assert set(large.search_rows).isdisjoint(large.held_out_rows)
-
-
-def test_clusters_are_drawn_whole():
-    days = np.repeat(np.arange(60), 25)
-    draw = draw_rows(np.ones(1500), days, 0)
-    for count in (250, 500, 1000):
-        search, held_out = draw.beginning(count)
-        assert set(days[search]).isdisjoint(days[held_out])
-        for rows in (search, held_out):
-            assert np.all(np.bincount(days[rows])[np.unique(days[rows])] == 25)
-    search, held_out = held_out_share(draw, 0.4, 300)
-    assert (len(search), len(held_out)) == (300, 600)
-    assert set(days[search]).isdisjoint(days[held_out])
-
-
-def test_rows_without_weight_are_not_drawn():
-    weights = np.tile([1.0, 0.0], 700)
-    draw = draw_rows(weights, np.arange(1400), 0)
-    assert draw.n_rows == 700
-    assert np.all(weights[np.concatenate([draw.search_rows, draw.held_out_rows])] > 0)
-
-
-def test_clusters_are_numbered_by_their_first_row():
-    assert numbered_by_first_row(np.array([7, 3, 7, 9, 3])).tolist() == [0, 1, 0, 2, 1]
-
-
-def test_what_is_affordable_counts_the_held_out_rows():
-    assert rows_within_budget(100, 10_000, 160_000) == 1000  # 1,000 search, 500 are held out
-    assert rows_within_budget(10, 0, 200_000) == 16_000  # no more than 4,000 are held out
 
 
 def test_rows_in_any_order_give_the_same_fit():

@@ -10,7 +10,6 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from granite_xai.fitting.options import GraniteOptions
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 
@@ -18,6 +17,7 @@ import granite_xai as gx
 from granite_xai import cli
 from granite_xai.cli import parser
 from granite_xai.cli.printing import with_flags
+from granite_xai.fitting.settings import GraniteOptions
 
 SOURCE = Path(gx.__file__).parent
 RNG = np.random.default_rng(0)

@@ -30,6 +30,7 @@ from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.judge import predict_by_curves
 from granite_xai.fitting.opening import target_for
 from granite_xai.fitting.plan import Plan
+from granite_xai.models.columns import read_input
 from granite_xai.models.targets import read_clusters, read_weights
 from granite_xai.tables import Table, collect_rows, read_table
 from granite_xai.tables.rows import Rows
@@ -89,6 +90,11 @@ class FittedGranite:
         return read_table(
             X, missing="allow" if self.result.missing else "error", like=self.result.table
         )
+
+    def read_again(self, X: Any) -> Table:
+        """The table of the fit, of which a part may have searched: nothing in it is new (D02, D15)."""
+        settings = self.result.settings
+        return read_input(X, settings.model, settings.kinds, settings.named_columns)
 
     def regions(self, table: Table) -> IntArray:
         """Region of each row."""

@@ -201,7 +201,7 @@ def _score(
     if held_out:
         rows = np.asarray(held_out, dtype=np.intp)
         kind = "held-out"
-        predictions = view.result.model.on_rows(view.read(X).take(rows))
+        predictions = view.result.model.on_rows(view.read_again(X).take(rows))
     truth = target[rows]
     where = f"on the {len(rows):,} {kind} rows; the model may have been trained on them"
     if len(rows) < 2 or np.ptp(truth) == 0:

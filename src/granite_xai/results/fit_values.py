@@ -189,7 +189,7 @@ def known_values(
     values = FitValues(result, maker, maker.evaluations)
     if y is None:
         return values, None
-    table = view.read(X)
+    table = view.read_again(X)
     target = view.target(y, table, Risk().resolved(result.model.is_probability))
     positions = result.rows.positions
     if positions.max() >= table.n_rows or not table.take(positions).same_rows(result.table):
