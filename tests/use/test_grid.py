@@ -7,9 +7,25 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
-from strategies import paper, quiet
+import oracle as o
+from strategies import (
+    behaviors,
+    cases,
+    examples,
+    interactions,
+    is_defined,
+    maskings,
+    paper,
+    questions,
+    quiet,
+)
+from use.test_questions import check as check_measure
+from use.test_search import check as check_tree, growth
+
+SINGLE = [name for name in o.NAMED if "shap" not in name and "sage" not in name]
 
 
 @pytest.mark.parametrize("question", ["sobol", "csobol-sobol", "ice-pdp", "cfi-pfi"])
@@ -267,3 +283,52 @@ def test_a_side_that_agrees_is_exactly_at_its_floor():
     assert first.stop_reason == "nothing to explain"
     assert first.disagreement < 1e-25
     assert second.disagreement > 0.1
+
+
+@pytest.mark.parametrize("name", SINGLE)
+@given(data=st.data())
+@examples(10)
+def test_a_question_on_a_grid_is_the_exact_question_about_snapped_columns(name, data):
+    case = data.draw(cases(min_columns=2, max_columns=3, weighted=None, missing=None))
+    size = data.draw(st.integers(2, 4))
+    question, asked, options = data.draw(
+        questions(case, name, data.draw(st.sampled_from(["squared", "absolute"])))
+    )
+    assume(asked.first.influence == "individual")
+    resources = gx.Resources(max_grid=size)
+    check_measure(case, question, o.replace(asked, max_grid=size), resources=resources, **options)
+
+
+@given(data=st.data())
+@examples(40)
+def test_any_two_pure_or_full_effects_of_columns_can_be_compared_on_a_grid(data):
+    case = data.draw(cases(min_columns=2, max_columns=3, weighted=None, missing=None))
+    size = data.draw(st.integers(2, 4))
+    behavior, shared = data.draw(
+        st.sampled_from(["local", "sensitivity", "risk"]).flatmap(behaviors)
+    )
+    sides, words = [], []
+    for _ in range(2):
+        masking, about_masking = data.draw(maskings(case))
+        interaction, about_interaction = data.draw(
+            st.sampled_from(["pure", "full"]).flatmap(interactions)
+        )
+        words.append({**about_masking, **about_interaction, **shared, "influence": "individual"})
+        assume(is_defined(words[-1]))
+        sides.append(gx.Explainer(masking, behavior, interaction))
+    assume((sides[0].masking, sides[0].interaction) != (sides[1].masking, sides[1].interaction))
+    asked = o.Question(o.Setting(**words[0]), o.Setting(**words[1]), max_grid=size)
+    check_measure(case, gx.Disagreement(*sides), asked, resources=gx.Resources(max_grid=size))
+
+
+@pytest.mark.parametrize("name", ["ice-pdp", "mplot-pdp", "sobol", "cfi-pfi"])
+@given(data=st.data())
+@examples(8)
+def test_the_tree_on_a_grid_is_that_of_the_loop(name, data):
+    case = data.draw(cases(min_rows=6, max_rows=10, min_columns=2, max_columns=3, weighted=None))
+    size = data.draw(st.integers(2, 3))
+    question, asked, options = data.draw(questions(case, name, "squared"))
+    assume(asked.first.influence == "individual")
+    grown = data.draw(growth(case))
+    words = {**options, **grown, "resources": gx.Resources(max_grid=size)}
+    check_tree(case, question, o.replace(asked, max_grid=size), words, grown, floors_too=False)

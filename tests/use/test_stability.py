@@ -10,6 +10,36 @@ import granite_xai as gx
 from strategies import quiet
 
 
+def step(X):
+    return X[:, 0] * np.where(X[:, 1] > 0, 1.0, -1.0)
+
+
+def test_a_clear_split_comes_back_and_asks_the_model_nothing():
+    calls = []
+
+    def model(X):
+        calls.append(len(X))
+        return step(X)
+
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    g = gx.Granite(model).fit(X)
+    before = len(calls)
+    found = g.stability(n_resamples=5)
+    assert len(calls) == before
+    assert found.searches == 10
+    assert found.splits[0].column == "x1"
+    assert found.splits[0].share == 1.0
+    assert found.splits[0].low < 0.1 < found.splits[0].high + 0.2
+    assert found.score > 0.7
+    assert str(found) == str(g.stability(n_resamples=5))
+    assert g.stability_.score == found.score
+    axes = found.plot()
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == [split.label for split in found.splits]
+    assert [bar.get_width() for bar in axes.patches] == [split.share for split in found.splits]
+    assert found.plot(axes) is axes
+
+
 def test_pure_noise_does_not_come_back():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
@@ -57,3 +87,13 @@ def test_one_region_is_compared_by_counts():
     with quiet():
         found = gx.Granite(lambda X: X[:, 0] + X[:, 1]).fit(X).stability(2)
     assert str(found) == "Of 4 searches on half the rows, 4 found no regions either."
+
+
+def test_halves_must_have_room_for_two_regions_and_a_search():
+    X = np.random.default_rng(1).normal(size=(200, 3))
+    assert gx.Granite(step, min_samples_leaf=51).fit(X).stability(2).searches == 0
+    assert gx.Granite(step, min_samples_leaf=50).fit(X).stability(2).searches == 4
+    assert gx.Granite(step, max_depth=1).fit(X).stability().searches >= 8
+    rules = gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0"])
+    with pytest.raises(gx.InputError, match="P03"):
+        gx.Granite(step, partitioner=rules).fit(X).stability(2)

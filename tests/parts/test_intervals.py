@@ -1,11 +1,13 @@
-"""Intervals of a column with about as many rows in each, by hand."""
+"""Levels of a fit in other tables, and intervals with about as many rows in each, by hand."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
-from granite_xai.explanation.masking.intervals import interval_edges, rows_stood_for
 
+from granite_xai.algebra.conditional import interval_edges, level_codes, ranks_among, rows_stood_for
+from granite_xai.curves.curves import sortable_levels
 from granite_xai.tables import read_table
 
 
@@ -46,7 +48,6 @@ def test_weights_that_rounding_keeps_below_a_share_reach_it():
 @pytest.mark.parametrize(
     ("weights", "rows"),
     [
-        (None, None),
         ([1.0, 1.0], None),
         ([0.02, 0.02], None),
         ([1.0, 3.0], [1.0, 3.0]),
@@ -54,5 +55,39 @@ def test_weights_that_rounding_keeps_below_a_share_reach_it():
     ],
 )
 def test_small_weights_are_scaled_to_one_row_on_average(weights, rows):
-    stood_for = rows_stood_for(None if weights is None else np.array(weights))
+    stood_for = rows_stood_for(np.array(weights))
     assert (None if stood_for is None else stood_for.tolist()) == rows
+
+
+def levels_of(values):
+    return read_table(pd.DataFrame({"x": values}), missing="allow").columns[0]
+
+
+FITTED = levels_of([10.0, 20.0, 30.0, 20.0])
+NEW = levels_of([20.0, 25.0, 5.0, 99.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("side", "ranks"), [("left", [1, 2, 0, 3, -1]), ("right", [1, 1, -1, 2, -1])]
+)
+def test_a_value_between_two_levels_counts_as_the_one_of_its_side(side, ranks):
+    assert ranks_among(NEW, FITTED, side=side).tolist() == ranks
+
+
+def test_ordinal_values_stand_by_their_declared_order_and_unseen_ones_behind():
+    sizes = pd.CategoricalDtype(["small", "medium", "large"], ordered=True)
+    other_sizes = pd.CategoricalDtype(["large", "giant", "small"], ordered=True)
+    fitted = levels_of(pd.Series(["large", "small"], dtype=sizes))
+    new = levels_of(pd.Series(["large", "giant", "small"], dtype=other_sizes))
+    fitted_places, places = sortable_levels(new, fitted)
+    assert list(fitted_places) == [0, 2]
+    assert dict(zip(new.levels, places, strict=True)) == {"small": 0, "large": 2, "giant": 3}
+
+
+def test_missing_values_and_each_unseen_level_have_codes_behind_those_of_the_fit():
+    fitted = levels_of(["a", "b"])
+    codes = level_codes(levels_of(["b", "z", None, "a", "y", "z"]), fitted)
+    assert codes[[0, 2, 3]].tolist() == [1, 2, 0]
+    assert codes[1] == codes[5]
+    assert len({2, codes[1], codes[4]}) == 3
+    assert min(codes[1], codes[4]) > 2

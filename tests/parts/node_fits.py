@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from granite_xai.fitting.fitted_view import fitted_view
-from granite_xai.inference.node_figures import NodeFigures
 
 import granite_xai as gx
+from granite_xai.fitting.fitted import fitted_view
+from granite_xai.inference.nodes import NodeFigures
 from strategies import quiet
 
 

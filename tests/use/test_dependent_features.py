@@ -1,4 +1,4 @@
-"""Conditional masking: what a fit chooses, and what follows from it."""
+"""Conditional masking where features depend: true importances, conditional means, what is chosen and said."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import re
 
 import numpy as np
 import pytest
-from granite_xai.explanation.masking.fitted import fit_maskings
 
 import granite_xai as gx
-from explanation.masking.normal_pairs import first_column, normal_pair
-from granite_xai.base.errors import Diagnostics
-from granite_xai.tables import read_table
+from use.normal_pairs import first_column, normal_pair
 
-CHOSEN = gx.Conditional().chosen_by_rows()
-BINS = gx.Conditional(sampler="bins")
-PAPER = {"search": "greedy", "confidence_level": None, "max_depth": 1}
-EVERYTHING = frozenset({0, 1})
-# F = y = x0 in most tests, whose conditional importance is known.
+# y is a column of X, so that its importance is known.
 pytestmark = pytest.mark.filterwarnings(
     "ignore::granite_xai.BinWarning", "ignore:T10:granite_xai.DataWarning"
 )
+
+BINS = gx.Conditional(sampler="bins")
+
+
+PAPER = {"search": "greedy", "confidence_level": None, "max_depth": 1}
 
 
 def importance(masking, X: np.ndarray) -> float:
@@ -112,7 +110,6 @@ def test_D49_the_paper_s_algorithm_has_bins_and_says_where_they_are_too_wide():
     with pytest.warns(gx.BinWarning, match="D49") as raised:
         granite = gx.Granite(first_column, "cfi-pfi", **PAPER).fit(X, X[:, 0])
     assert "conditional" not in granite.diagnostics_
-    assert granite._fitted.reference.copulas == {}
     (text,) = too_wide(raised)
     assert text in granite.diagnostics_["warnings"]
     by_bins, by_copula = (float(figure) for figure in re.findall(r"(\d+\.\d)%", text))
@@ -205,12 +202,49 @@ def test_row_order_does_not_matter():
     assert one == two
 
 
-def test_the_choice_is_noted_where_somebody_asks():
-    record = Diagnostics()
-    table = read_table(normal_pair(0.95, 300), missing="allow")
-    readings = [(CHOSEN, frozenset({0})), (CHOSEN, frozenset({1})), (CHOSEN, EVERYTHING)]
-    fitted = fit_maskings(readings, (), table, np.ones(300), 0, record)
-    assert record.as_dict()["conditional"]["sampler"] == "copula"
-    assert fitted.bins == {}
-    densities = fitted.densities_of(readings, table)
-    assert densities.keys() == set(readings[:2])
+COPULA = gx.Conditional(sampler="copula")
+
+
+@pytest.mark.filterwarnings(
+    "ignore:D49:granite_xai.BinWarning", "ignore:T10:granite_xai.DataWarning"
+)
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9, 0.99])
+def test_the_importance_of_a_column_shrinks_with_what_the_other_tells_of_it_copula(rho):
+    """F = y = x0: E (x0 - x0')² given x1 is 2 (1 - ρ²); bins are too wide for strong dependence."""
+    X = normal_pair(rho, 1500)
+    risk = gx.Risk("squared", average="loss")
+    found = (
+        gx.Explainer(COPULA, risk, "full", gx.Individual(["x0"]))
+        .explain(first_column, X, X[:, 0])
+        .values[0]
+    )
+    stated = 2 * (1 - rho**2) * X[:, 0].var()
+    assert found == pytest.approx(stated, rel=0.08, abs=0.004)
+    if rho == 0.99:
+        bins = (
+            gx.Explainer(gx.Conditional(sampler="bins"), risk, "full", gx.Individual(["x0"]))
+            .explain(first_column, X, X[:, 0])
+            .values[0]
+        )
+        assert bins > 2 * stated
+
+
+@pytest.mark.parametrize("rho", [0.3, 0.9])
+def test_the_total_variance_of_a_column_is_what_the_other_leaves_of_it_copula(rho):
+    """E Var(x0 | x1) = 1 - ρ²."""
+    X = normal_pair(rho, 1200, 1)
+    way = gx.Explainer(COPULA, gx.Sensitivity("jansen"), "full", gx.Individual(["x0"]))
+    assert way.explain(first_column, X).values[0] == pytest.approx(1 - rho**2, rel=0.1)
+
+
+def test_masked_models_are_conditional_means_of_normal_columns():
+    """E[x0 | x1] = ρ x1; of the product x0 x1 it is ρ x1²."""
+    X = normal_pair(0.8, 1500, 2)
+    way = gx.Explainer(COPULA, "local", "pure", gx.Individual(["x1"]))
+    for model, stated in (
+        (first_column, 0.8 * X[:, 1]),
+        (lambda X: X[:, 0] * X[:, 1], 0.8 * X[:, 1] ** 2),
+    ):
+        found = way.explain(model, X).values[:, 0]
+        gap = found - (stated - stated.mean())
+        assert np.sqrt(np.mean((gap - gap.mean()) ** 2)) < 0.08 * stated.std()
