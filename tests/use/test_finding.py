@@ -114,7 +114,7 @@ def test_a_pickled_partition_prints_the_same_and_holds_no_rows(names):
     ("rows", "options", "opening"),
     [
         (len(X), {"max_depth": 0}, "No regions were searched (max_depth=0)."),
-        (10, {}, "10 rows are too few to search for regions."),
+        (12, {}, "12 rows are too few to search for regions."),
         (1, {}, "1 row: nothing can be said."),
     ],
 )
