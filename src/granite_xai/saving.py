@@ -505,7 +505,8 @@ def _read_plan(data: dict[str, Any], plain: _Plain, settings: Settings, model: P
         require(is_learned, "plan.learned", "is not what a masking learns of some columns")
         learned[masking, visible] = of_key
     are_probes = all(isinstance(of_output, Probe) for of_output in kept["probed"])
-    require(are_probes, "plan.probed", "is not what a probe finds")
+    is_one_an_output = len(kept["probed"]) == (len(model.outputs) or 1)
+    require(are_probes and is_one_an_output, "plan.probed", "is not what a probe finds")
     return Plan(
         model=model,
         needs=Needs(),

@@ -535,6 +535,12 @@ def forged(document, folder):
         ("granite.plan.values", {"a": 1}, "F04"),
         ("granite.plan.combined", {"a": {"b": "c"}}, "F04"),
         ("granite.plan.probed", {"$": "tuple", "value": [0.0]}, "F04"),
+        ("granite.plan.probed", {"$": "tuple", "value": []}, "F04"),
+        (
+            "granite.fit.curves.regions.value.0.curves.value.0.column",
+            {"$": "Column"},
+            "F04: .*no column of",
+        ),
         ("granite.plan.learned", [[{"$": "Resources"}, {"$": "set", "value": [0]}, 1]], "F04"),
         ("granite.plan.learned.0.1", [0], "F04"),
         ("granite.plan.learned.0.2", {"$": "LevelBins", "fitted": 1}, "F04"),
