@@ -59,9 +59,9 @@ class Granite(GraniteBase):
         the smallest tree that keeps 90% of what the largest removes, on rows left out of its search (`path_`).
     max_candidates : int
         At most this number minus one thresholds are tried for each column and node.
-    search : "refined" (never worse on the fitting rows) or "greedy" (the paper)
-        "refined": sharper cuts, a look two levels ahead, second thoughts, from sums over rows where the question has
-        them.
+    search : "refined" or "greedy" (the paper)
+        "refined": cuts between the quantiles, a look two levels ahead, and all thresholds of the tree chosen again, from
+        sums over rows where the question has them.
     beam : int
         Greedy search: columns whose best split is followed at each node.
     partitioner : object, optional

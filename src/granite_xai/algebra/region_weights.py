@@ -132,7 +132,7 @@ class RegionWeights:
     """K weighings of the same n rows.
 
     Either every weighing has two sides, and each row is on one of them (cuts); or it has one, and
-    rows differ by their weights alone (lines: all rows, replicates, signs).
+    rows differ by their weights alone (lines: all rows, random signs).
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 What is said of a cut is about the whole tree: the tree with that cut, and all else as it is, leaves
 nearly as much on the rows that search; another column would do as well only if the tree grown anew from
 it does. Both are proposals: rows that did not search judge whether these trees leave the same (page
-"Smooth or sharp"). The model is not asked.
+"Other cuts"). The model is not asked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rows of a table with what belongs to each, in a fixed order: by what they hold, not by where they stand.
 
-Every draw of a fit (which rows search, which are held out, the pilot, halves, folds, replicates) is
+Every draw of a fit (which rows search, which are held out, the pilot, halves, folds, random signs) is
 by place in this order. A table whose rows are permuted, or whose columns are, gives the same draws,
 and so the same regions and figures.
 
