@@ -200,15 +200,20 @@ def masked_sum_along_signs(
 ) -> AlongSigns:
     """A combination of masked models that average over all rows, on all lines of weights along signs."""
     weighted = [(coefficient, term.masked(evaluations)) for term, coefficient in terms.items()]
-    values = np.zeros(len(evaluations))
-    gained = np.zeros(signed.signs.shape)
-    for masked in MaskedModel.combined(cast(Sequence[tuple[float, MaskedModel]], weighted)):
-        part = masked.along_signs(signed)
-        if part is None:
-            raise ValueError("the masked models do not average over all rows")
-        values = values + part.values
-        gained = gained + part.gained
-    return AlongSigns(values, gained, signed)
+    nothing = MaskedModel.of_rows(np.zeros(len(evaluations)))
+    models = MaskedModel.combined(cast(Sequence[tuple[float, MaskedModel]], weighted))
+    parts = [masked.along_signs(signed) for masked in models or [nothing]]
+    if len(parts) == 1 and parts[0] is not None:
+        return parts[0]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        raise ValueError("the masked models do not average over all rows")
+    return AlongSigns(
+        np.hstack([part.left for part in known]),
+        np.concatenate([part.means_read for part in known]),
+        np.vstack([part.means_gained for part in known]),
+        signed,
+    )
 
 
 def combination(terms: Terms, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:

@@ -147,13 +147,10 @@ class MaskedModel:
         """The masked model on all lines of weights along signs; None where not all rows count by their weight."""
         if not self.adds_up:
             return None
-        averaged = _averaged(self.left, self.right).T
-        shares = signed.shares[:, None]
-        return AlongSigns(
-            values=_read(self.left, self.right, averaged @ shares)[:, 0],
-            gained=_read(self.left, self.right, averaged @ signed.moves),
-            signed=signed,
-        )
+        if self.right is None:
+            return AlongSigns(self.left, signed.shares, signed.moves, signed)
+        weighted = (self.right * signed.shares[:, None]).T
+        return AlongSigns(self.left, weighted.sum(axis=1), weighted @ signed.signs, signed)
 
     def means_of_each(self, function: OfEach, regions: RegionWeights) -> FloatArray:
         """The same mean of a function of each single prediction, (n, K)."""
@@ -210,9 +207,10 @@ class MaskedModel:
             if regions.total is None:
                 return _read(left, right, regions.sums(_averaged(left, right)) / mass[0])
             on_left, everywhere = _sums(left, right, regions)
-            if own is None:
+            if own is None and everywhere is not None:
                 return regions.own_means(on_left, everywhere)
-            return _on_own_side((on_left, everywhere), own) / own.at_rows(*mass)
+            reading = regions if own is None else own
+            return _on_own_side((on_left, everywhere), reading) / reading.at_rows(*mass)
         own = regions if own is None else own
         if self.is_shown and right is not None:
             weighted = _sums(left, right * self.ratios, regions)

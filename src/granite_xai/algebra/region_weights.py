@@ -49,7 +49,7 @@ class SignedLines:
     @cached_property
     def shares(self) -> FloatArray:
         """Of each row in the weight of all, (n,)."""
-        return self.weights / self.weights.sum()
+        return np.asarray(self.weights / self.weights.sum())
 
     @cached_property
     def moves(self) -> FloatArray:
@@ -80,27 +80,62 @@ class AlongSigns:
 
     Parameters
     ----------
-    values : array of shape (n,)
-        q, as the rows weigh.
-    gained : array of shape (n, P)
-        d.
+    left : array of shape (n, r)
+        Read at the row.
+    means_read : array of shape (r,)
+        Averaged over the rows: ``q = left @ means_read``.
+    means_gained : array of shape (r, P)
+        ``d = left @ means_gained``.
     signed : SignedLines
     """
 
-    values: FloatArray
-    gained: FloatArray
+    left: FloatArray
+    means_read: FloatArray
+    means_gained: FloatArray
     signed: SignedLines
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """q, as the rows weigh, (n,)."""
+        return np.asarray(self.left @ self.means_read)
+
+    @cached_property
+    def gained(self) -> FloatArray:
+        """d, (n, P)."""
+        return np.asarray(self.left @ self.means_gained)
 
     def less(self, numbers: FloatArray) -> AlongSigns:
         """The same less numbers of the rows that are the same on every line, (n,)."""
-        gained = self.gained - numbers[:, None] * self.signed.tilt
-        return AlongSigns(self.values - numbers, gained, self.signed)
+        return AlongSigns(
+            np.column_stack([self.left, numbers]),
+            np.append(self.means_read, -1.0),
+            np.vstack([self.means_gained, -self.signed.tilt]),
+            self.signed,
+        )
 
-    def errors(self) -> FloatArray:
-        """What the numbers gain from against s to with s, over twice the step, (n, P)."""
+    def error_moments(self, by_products: bool) -> tuple[FloatArray, FloatArray]:
+        """Mean over the rows of ``e²``, and of ``2 s q e``, with e what they gain from against s to with s.
+
+        Gains are those over twice the step; (P,) each.
+
+        Parameters
+        ----------
+        by_products : bool
+            Read from products of `left` where that is less work. Their digits are those of `left`: an e that
+            cancels is not known to more.
+        """
         signed = self.signed
-        gained = self.gained - self.values[:, None] * signed.tilt
-        return np.asarray(gained / (1.0 - np.square(signed.step * signed.tilt)))
+        means_gained = self.means_gained - self.means_read[:, None] * signed.tilt
+        means_gained /= 1.0 - np.square(signed.step * signed.tilt)  # of e
+        weighted = 2.0 * signed.shares * self.values
+        if by_products and self.left.shape[1] <= signed.signs.shape[1]:
+            products = self.left.T @ (signed.shares[:, None] * self.left)
+            squares = np.einsum("rp,rp->p", means_gained, products @ means_gained)
+            moves_of_left = (weighted[:, None] * self.left).T @ signed.signs
+            return np.maximum(squares, 0.0), np.einsum("rp,rp->p", means_gained, moves_of_left)
+        errors = self.left @ means_gained
+        tilts = np.einsum("np,np->p", signed.signs, weighted[:, None] * errors)
+        return signed.shares @ np.square(errors), tilts
 
     def means(self) -> FloatArray:
         """Mean over the rows on each line, (1 + 2 P,)."""

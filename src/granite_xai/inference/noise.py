@@ -136,7 +136,12 @@ class Noise:
         return bar_of_draws(self.by_chance, level, self.n_observations)
 
 
-def noise_of(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs) -> Noise:
+def noise_of(
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    signs: Signs,
+    with_slopes: bool = True,
+) -> Noise:
     """Measure one question on the rows of a region.
 
     Parameters
@@ -146,9 +151,11 @@ def noise_of(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs)
         Of these rows.
     signs : Signs
         Of these rows.
+    with_slopes : bool
+        Whether intervals are read; otherwise `Noise.moved` need not move.
     """
     signed = SignedLines(evaluations.weights, signs.signs, STEP)
-    of_sets = list(_noise_of_sets(question, evaluations, signs, signed))
+    of_sets = list(_noise_of_sets(question, evaluations, signs, signed, with_slopes))
     moved = sum(of_set.moved for of_set in of_sets)
     excess = sum(of_set.excess for of_set in of_sets)
     return Noise(
@@ -172,11 +179,15 @@ class _SetNoise(NamedTuple):
 
 
 def _noise_of_sets(
-    question: ResolvedQuestion, evaluations: Evaluations, signs: Signs, signed: SignedLines
+    question: ResolvedQuestion,
+    evaluations: Evaluations,
+    signs: Signs,
+    signed: SignedLines,
+    with_slopes: bool,
 ) -> Iterator[_SetNoise]:
     if question.is_of_sums:
         for along_signs in question.gaps_along_signs(evaluations, signed):
-            yield _noise_of_sums(along_signs, signs.n_observations)
+            yield _noise_of_sums(along_signs, signs.n_observations, with_slopes)
         return
     lines = RegionWeights.along_signs(signed)
     gaps = question.gaps(evaluations, lines)
@@ -189,16 +200,15 @@ def _noise_of_sets(
         yield _noise_of_rows(question, gap, np.minimum(sizes, n_observations), signs, lines)
 
 
-def _noise_of_sums(gap: AlongSigns, n_observations: int) -> _SetNoise:
+def _noise_of_sums(gap: AlongSigns, n_observations: int, with_slopes: bool) -> _SetNoise:
     """A squared gap at every row that averages over all of them: as `_noise_of_rows` says."""
-    signed = gap.signed
     # Moved weights show (m - 1) / m of the variance of a mean of m observations.
     small_sample = n_observations / max(n_observations - 1, 1)
-    errors = gap.errors()  # (n, P)
-    squared_errors = small_sample * (signed.shares @ np.square(errors))
-    tilts = np.einsum("np,np->p", signed.moves, 2.0 * gap.values[:, None] * errors)
+    squares, tilts = gap.error_moments(by_products=not with_slopes)
+    squared_errors = small_sample * squares
+    disagreement = float(gap.signed.shares @ np.square(gap.values))
     return _SetNoise(
-        moved=gap.mean_squares(),
+        moved=gap.mean_squares() if with_slopes else np.full(1 + 2 * len(tilts), disagreement),
         by_chance=squared_errors,
         excess=squared_errors,
         bias=float(np.mean(squared_errors + small_sample * tilts)),
@@ -436,7 +446,7 @@ class Chance:
         by_chance = np.zeros(signs.signs.shape[1])
         for number in np.flatnonzero(factors).tolist():
             question = self.questions[number]
-            noise = noise_of(question, outputs[question.output], signs)
+            noise = noise_of(question, outputs[question.output], signs, with_slopes=False)
             corrected += factors[number] * noise.corrected
             plug_in += factors[number] * noise.plug_in
             by_chance += factors[number] * noise.by_chance
