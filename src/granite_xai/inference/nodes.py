@@ -277,6 +277,9 @@ def measure_nodes(
     """
     nodes: list[NodeFigure] = []
     noises: list[Noise | None] = []
+    # Squared gaps beside squared predictions, or beside those of all rows.
+    are_squared_effects = question.is_local and question.has_squared_loss
+    largest = float(np.square(evaluations.f).max(initial=0.0)) if are_squared_effects else 0.0
     for number, place in enumerate(tree_places(partition)):
         inside = place.rows(regions)
         noise = None
@@ -292,9 +295,9 @@ def measure_nodes(
         elif len(inside):
             whole = RegionWeights.whole(of_node.weights)
             by_set = question.losses(of_node, whole)[:, 0, 0]
-        if nodes:
-            rounding = ROUNDING * max(map(abs, nodes[0].by_set), default=0.0)
-            by_set = np.where(np.abs(by_set) < rounding, 0.0, by_set)
+        if number == 0:
+            largest = max(largest, float(np.nanmax(np.abs(by_set), initial=0.0)))
+        by_set = np.where(np.abs(by_set) < ROUNDING * largest, 0.0, by_set)
         noises.append(noise)
         nodes.append(_node_figure(number, place, question, evaluations, inside, by_set))
     figures = NodeFigures(
