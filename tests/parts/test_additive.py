@@ -9,8 +9,6 @@ from math import factorial
 import numpy as np
 import pandas as pd
 import pytest
-from granite_xai.evaluations.distinct_values import DistinctValues
-from granite_xai.evaluations.model_matrix import evaluate_matrix
 
 import granite_xai as gx
 from granite_xai.base.errors import ModelWarning
@@ -18,6 +16,7 @@ from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees import ensembles
 from granite_xai.trees.ensembles import Route
+from parts.asked import asked
 
 glassbox = pytest.importorskip("interpret.glassbox")
 pytestmark = pytest.mark.filterwarnings(
@@ -86,8 +85,7 @@ def test_every_recombined_row_is_what_the_model_says(name):
     table = route.table
     donors = np.arange(0, N, 7)
     for columns in subsets(range(table.n_columns))[1:-1]:
-        distinct = DistinctValues(np.zeros(N, dtype=np.intp), donors)
-        expected = evaluate_matrix(route.predictor, table, columns, distinct)
+        expected = asked(route.predictor, table, columns, donors)
         found = route.trees.matrix_of(columns, donors)
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(

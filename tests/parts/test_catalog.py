@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import granite_xai as gx
 from granite_xai.algebra.catalog import CATALOG, QUESTIONS, meaning, title
+from problems import problem_of
 
 
 def test_every_explanation_is_an_explainer_of_its_name():
@@ -121,3 +123,13 @@ def test_only_questions_given_by_name_take_the_influence():
 def test_wrong_objectives_are_named(make, words):
     with pytest.raises(gx.InputError, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    ("question", "influence", "order"),
+    [("ice-pdp", "individual", 1), ("coe", "individual", 1), ("ice-pdp", "interaction", 2)],
+)
+def test_the_order_of_effects_is_that_of_the_compared_interactions(question, influence, order):
+    X = np.random.default_rng(0).normal(size=(30, 2)).round(1)
+    problem = problem_of(lambda X: X[:, 0] * X[:, 1], X, question, influence=influence)
+    assert problem.measures[0].order == order

@@ -13,9 +13,9 @@ from granite_xai.search.problem import (
     OwnPartitioner,
     Partitioner,
     PartitionResult,
-    Tree,
     measured,
 )
+from granite_xai.search.tree import Tree
 from parts.by_hand import drawn, problem_of, steps
 
 N = 150

@@ -10,13 +10,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from granite_xai.explanation.behavior import Local, Risk
-from granite_xai.explanation.behavior.losses import LOSSES
-from granite_xai.explanation.behavior.target import target_for
 from sklearn.tree import DecisionTreeClassifier
 
 import granite_xai as gx
 import oracle
+from granite_xai.algebra.behavior import LOSSES, Local, Risk
 from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.models import as_predictor
 from granite_xai.models.targets import (
@@ -24,6 +22,7 @@ from granite_xai.models.targets import (
     note_columns_that_are_y,
     read_clusters,
     read_rows,
+    read_target,
     read_weights,
 )
 from granite_xai.tables import read_table
@@ -54,7 +53,7 @@ CLASSIFIER = as_predictor(DecisionTreeClassifier(random_state=0).fit(X, LABELS),
 
 
 def read(y, predictor=REGRESSOR, table=TABLE, behavior=SQUARED):
-    return target_for(y, table, predictor, behavior)
+    return read_target(y, table, predictor, behavior.needs_y, behavior.needs_probability)
 
 
 def test_T01_risk_needs_a_target():
@@ -70,7 +69,7 @@ def test_T01_other_behaviors_need_none():
 
 def test_T01_one_question_about_risk_among_several_needs_it():
     with pytest.raises(InputError, match="T01"):
-        target_for(None, TABLE, REGRESSOR, Local(), Risk("squared"))
+        read_target(None, TABLE, REGRESSOR)
 
 
 @pytest.mark.parametrize("behavior", [Risk("squared"), Local()], ids=["needed", "not needed"])

@@ -7,13 +7,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from granite_xai.evaluations.distinct_values import DistinctValues
-from granite_xai.evaluations.model_matrix import evaluate_matrix
 
 import granite_xai as gx
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.ensembles import Route
+from parts.asked import asked
 
 RNG = np.random.default_rng(2)
 N = 70
@@ -64,8 +63,7 @@ def test_every_recombined_row_is_what_the_model_says():
     matrices = {}
     for size in (1, 2):
         for columns in map(frozenset, combinations(range(3), size)):
-            distinct = DistinctValues(np.zeros(N, dtype=np.intp), donors)
-            expected = evaluate_matrix(route.predictor, route.table, columns, distinct)
+            expected = asked(route.predictor, route.table, columns, donors)
             matrices[columns] = route.trees.matrix_of(columns, donors, block=1)
             np.testing.assert_allclose(matrices[columns], expected, rtol=1e-12, atol=1e-13)
     by_model = route.predictor.on_rows(route.table)

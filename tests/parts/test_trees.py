@@ -8,8 +8,6 @@ from math import factorial
 
 import numpy as np
 import pytest
-from granite_xai.evaluations.distinct_values import DistinctValues
-from granite_xai.evaluations.model_matrix import evaluate_matrix
 from sklearn.base import clone
 from sklearn.ensemble import (
     GradientBoostingRegressor,
@@ -19,13 +17,14 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeRegressor
 
 from granite_xai.base.errors import ModelWarning
-from granite_xai.evaluations.request import request_matrices
+from granite_xai.evaluations.values import every_value
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees import ensembles, forest as forest_module
 from granite_xai.trees.ensembles import Route, audit, read_parts
 from granite_xai.trees.forest import ForestOnTable, join_trees, walk_trees
 from granite_xai.trees.tree_shap import add_pairs, attributions_by_leaf, shapley_weights
+from parts.asked import asked
 from parts.hand_made_forest import FOREST, MATRIX, SUMS, hybrid_sums, walk
 from parts.tree_models import MODELS, RNG, N, X
 from strategies import paper
@@ -143,19 +142,19 @@ def test_M23_M24_M25_M26_M29_trees_give_what_the_model_predicts_on_recombined_ro
     by_model = predictor.on_rows(table)
     np.testing.assert_allclose(trees.predictions(), by_model, rtol=tolerance, atol=tolerance)
     for columns in map(frozenset, ({0}, {table.n_columns - 1}, {0, 1}, range(1, table.n_columns))):
-        distinct = DistinctValues(*table.distinct(sorted(columns)))
-        expected = evaluate_matrix(predictor, table, columns, distinct)
-        product = trees.matrix_of(columns, distinct.representatives)
-        walked = trees.matrix_of(columns, distinct.representatives, fast=True)
+        donors = every_value(table, columns).carriers
+        expected = asked(predictor, table, columns, donors)
+        product = trees.matrix_of(columns, donors)
+        walked = trees.matrix_of(columns, donors, fast=True)
         np.testing.assert_allclose(product, expected, rtol=tolerance, atol=tolerance)
         np.testing.assert_allclose(walked, product, rtol=1e-12, atol=1e-13)
-        stores = request_matrices(table, [columns], cells=trees.cell_numbers).stores
-        for side, joined in stores.items():
-            every = DistinctValues(*table.distinct(side))
+        for side in (columns, frozenset(range(table.n_columns)) - columns):
+            joined = every_value(table, side, trees.cell_numbers)
+            every = every_value(table, side)
             assert len(joined) <= len(every)
             for fast in (False, True):
-                by_cell = trees.matrix_of(side, joined.representatives, fast=fast)[joined.codes]
-                by_value = trees.matrix_of(side, every.representatives, fast=fast)[every.codes]
+                by_cell = trees.matrix_of(side, joined.carriers, fast=fast)[joined.codes]
+                by_value = trees.matrix_of(side, every.carriers, fast=fast)[every.codes]
                 assert np.array_equal(by_cell, by_value)
 
 
@@ -330,24 +329,3 @@ def test_the_route_is_decided_once_and_when_it_is_asked_for():
     assert route.trees is route.trees is not None
     assert predictor.usage.rows == route.note(1)["audited_rows"]
     assert Route(predictor, table).trees.ensemble is route.trees.ensemble
-
-
-@pytest.mark.parametrize(("is_installed", "fewest_values"), [(False, 10), (True, 3)])
-def test_deep_forests_are_read_where_a_column_has_some_values(
-    is_installed, fewest_values, monkeypatch
-):
-    """By counts alone: a walk costs as much as three values by the model, however many leaves there are."""
-    monkeypatch.setattr(ensembles, "available", lambda: is_installed)
-    numbers = RNG.normal(size=(300, 3))
-    numbers[:, 1] = np.arange(300) % fewest_values
-    numbers[:, 2] = numbers[:, 2] > 0
-    model = RandomForestRegressor(9, random_state=0).fit(numbers, numbers[:, 0])
-    table = read_table(numbers, missing="allow")
-    route = Route(as_predictor(model), table)
-    enough = route.for_requests(request_matrices(table, [frozenset({1})]))
-    assert enough.reason is None
-    if not is_installed:
-        assert enough.path(1) == "trees (numpy)"
-    two_values = route.for_requests(request_matrices(table, [frozenset({2})]))
-    assert two_values.path(1) == "model"
-    assert "cheaper" in two_values.reason

@@ -10,9 +10,8 @@ import pytest
 from scipy.stats import binom
 
 import granite_xai as gx
-from granite_xai.base.errors import ModelWarning
-from problems import random_model, random_table
 from strategies import paper
+from use.random_models import random_model, random_table
 
 
 @contextmanager
@@ -190,7 +189,7 @@ def test_M09_answers_that_depend_on_the_length_of_the_batch_or_change_are_notice
         return Z[:, 0] * Z[:, 1] * (2.0 if len(Z) > 150 else 1.0)
 
     with pytest.warns(
-        ModelWarning, match=r"M09: the model's answers for the same rows differ by up to \d"
+        gx.ModelWarning, match=r"M09: the model's answers for the same rows differ by up to \d"
     ):
         fitted = paper(doubled, question).fit(rows)
     assert fitted.disagreement_ == 0.0
@@ -205,7 +204,7 @@ def test_M09_a_model_that_changes_during_the_fit_is_noticed():
         calls.append(len(Z))
         return Z[:, 0] * Z[:, 1] + (1.0 if len(calls) > 6 else 0.0)
 
-    with pytest.warns(ModelWarning, match="M09"):
+    with pytest.warns(gx.ModelWarning, match="M09"):
         paper(drifting).fit(rows)
 
 

@@ -392,14 +392,6 @@ def test_an_estimate_says_in_one_sentence_what_is_known():
     assert "heterogeneity that regions remove" in shown
 
 
-def test_bars_of_an_estimate_are_as_long_as_its_shares():
-    X = np.random.default_rng(0).normal(size=(700, 2))
-    found = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), max_depth=1).fit(X).estimate_
-    bars = [line[1] for line in found._summary().table[1:]]
-    shares = [found.global_fidelity, found.fidelity, 1.0 - found.remaining]
-    assert [bar.fraction for bar in bars] == pytest.approx(np.maximum(shares, 0.0).tolist())
-
-
 def step_cross_validation(X):
     """The effect of x0 turns with the sign of x1."""
     return X[:, 0] * np.sign(X[:, 1]) + 0.6 * X[:, 0] * X[:, 2]

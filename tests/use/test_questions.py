@@ -10,7 +10,6 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from problems import problem_of
 from strategies import (
     Case,
     agree,
@@ -127,16 +126,6 @@ def test_a_loss_that_raises_is_named(asked):
     )
     with pytest.raises(gx.InputError, match="T07: the loss broken raised KeyError"):
         paper(lambda X: X[:, 0] * X[:, 1], question).fit(X, X.sum(axis=1))
-
-
-@pytest.mark.parametrize(
-    ("question", "influence", "order"),
-    [("ice-pdp", "individual", 1), ("coe", "individual", 1), ("ice-pdp", "interaction", 2)],
-)
-def test_the_order_of_effects_is_that_of_the_compared_interactions(question, influence, order):
-    X = np.random.default_rng(0).normal(size=(30, 2)).round(1)
-    problem = problem_of(lambda X: X[:, 0] * X[:, 1], X, question, influence=influence)
-    assert problem.measures[0].order == order
 
 
 def test_weights_whose_sums_are_no_numbers_are_refused():

@@ -11,6 +11,7 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
+from parts.test_search import check as check_tree, growth
 from strategies import (
     behaviors,
     cases,
@@ -23,7 +24,6 @@ from strategies import (
     quiet,
 )
 from use.test_questions import check as check_measure
-from use.test_search import check as check_tree, growth
 
 SINGLE = [name for name in o.NAMED if "shap" not in name and "sage" not in name]
 
