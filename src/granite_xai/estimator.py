@@ -60,8 +60,8 @@ class Granite(GraniteBase):
     max_candidates : int
         At most this number minus one thresholds are tried for each column and node.
     search : "refined" or "greedy" (the paper)
-        "refined": cuts between the quantiles, a look two levels ahead, and all thresholds of the tree chosen again, from
-        sums over rows where the question has them.
+        "refined": cuts between the quantiles, a look two levels ahead, and all thresholds of the tree chosen again,
+        from sums over rows where the question has them.
     beam : int
         Greedy search: columns whose best split is followed at each node.
     partitioner : object, optional

@@ -473,7 +473,7 @@ def estimate(
         disagreement=0.0 if below_noise_floor else max(disagreement, 0.0),
         disagreement_low=low,
         disagreement_high=high,
-        chance=_part_by_chance(judged, counted),
+        chance=0.0 if below_noise_floor else _part_by_chance(judged, counted),
         rows=rows.kind,
         n_rows=len(rows.regions),
         n_clusters=rows.n_clusters_of(-1),
