@@ -1,0 +1,43 @@
+"""Moments on lines of weights along signs against the same lines taken one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from granite_xai.algebra.masked_model import MaskedModel
+from granite_xai.algebra.region_weights import RegionWeights, SignedLines
+
+
+@pytest.mark.parametrize("is_of_pairs", [False, True])
+def test_means_and_squares_are_those_of_each_line(is_of_pairs):
+    rng = np.random.default_rng(0)
+    n, n_signs, step = 30, 7, 0.1
+    weights = rng.random(n) + 0.5
+    signed = SignedLines(weights, rng.choice([-1.0, 1.0], (n, n_signs)), step)
+    if is_of_pairs:
+        masked = MaskedModel(rng.normal(size=(n, n)))
+    else:
+        masked = MaskedModel(rng.normal(size=(n, 4)), rng.normal(size=(n, 4)))
+    target = rng.normal(size=n)
+    lines = RegionWeights.along_signs(signed)
+    values = masked.values(lines) - target[:, None]  # (n, 1 + 2 P)
+
+    along_signs = masked.along_signs(signed).less(target)
+
+    np.testing.assert_allclose(along_signs.means(), lines.means(values)[0], rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(along_signs.mean_squares(), lines.means(values**2)[0], rtol=1e-12)
+    np.testing.assert_allclose(lines.mass()[0], weights.sum() * signed.mass(), rtol=1e-12)
+    errors = (values[:, 1 : 1 + n_signs] - values[:, 1 + n_signs :]) / (2 * step)
+    shares = weights / weights.sum()
+    tilts = (shares * 2 * values[:, 0]) @ (signed.signs * errors)
+    for by_products in (False, True):
+        squares, of_signs = along_signs.error_moments(by_products)
+        np.testing.assert_allclose(squares, shares @ errors**2, rtol=1e-11)
+        np.testing.assert_allclose(of_signs, tilts, rtol=1e-10, atol=1e-13)
+
+
+def test_rows_of_bins_do_not_count_by_their_weight_alone():
+    signed = SignedLines(np.ones(4), np.ones((4, 2)), 0.1)
+    masked = MaskedModel(np.ones((4, 1)), np.ones((4, 1)), bins=np.array([0, 0, 1, 1]))
+    assert masked.along_signs(signed) is None
