@@ -258,14 +258,6 @@ def test_sizes_of_the_paper_fit_the_default_memory(shape):
     found.draft(found.rows, found.options).require_memory()
 
 
-def test_D33_wide_tables_are_refused_before_sets_of_columns_are_named():
-    frame = numbers(30, d=4000)
-    found = about(frame, function=lambda X: X[:, 0], resources=Resources(memory_limit=2**26))
-    with pytest.raises(gx.ResourceError, match="fewer features") as refused:
-        found.draft(found.rows, found.options)
-    assert refused.value.code == "D33"
-
-
 def test_R08_a_device_that_is_not_there_is_refused():
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():

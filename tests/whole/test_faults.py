@@ -393,7 +393,7 @@ def test_many_rows_and_many_columns_are_refused_at_once():
 def test_a_plan_over_the_limit_is_refused_before_the_model_is_asked(options):
     model = CountedModel(product)
     with pytest.raises(ResourceError, match="the plan sends [0-9,]+ rows to the model;") as caught:
-        gx.Granite(model, resources=gx.Resources(max_evaluations=1000), **options).fit(X)
+        gx.Granite(model, resources=gx.Resources(max_evaluations=2500), **options).fit(X)
     assert (caught.value.code, caught.value.argument) == ("M13", "resources")
     assert all(remedy in caught.value.hint for remedy in REMEDIES)
     assert model.rows == 0

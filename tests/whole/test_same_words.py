@@ -164,7 +164,7 @@ def test_remedies_on_the_command_line_are_its_flags(tmp_path, capsys):
     name = ["--model", trained, "--allow-pickle", "--target", "y", "--weights", "w"]
     assert cli.main(["explain", gaps, *name]) == 3
     assert "--missing allow" in capsys.readouterr().err
-    assert cli.main(["explain", whole, *name, "--max-evaluations", "5"]) == 5
+    assert cli.main(["explain", whole, *name, "--max-evaluations", "700"]) == 5
     err = capsys.readouterr().err
     assert all(
         flag in err for flag in ("--max-samples", "--max-grid 8", "--max-evaluations", "--features")

@@ -91,10 +91,10 @@ def test_a_rule_and_a_region_read_as_sentences(g):
     assert partition._repr_html_().count('class="swatch"') == 2
 
 
-def test_an_evaluation_leads_with_what_regions_remove(g):
+def test_an_evaluation_leads_with_how_far_rows_stray(g):
     found = g[0].evaluate(g[1])
     assert repr(found) == "<Evaluation of 200 rows in 2 regions: 100% of the heterogeneity removed>"
-    assert "regions remove" in str(found).splitlines()[0]
+    assert "inside the 2 regions by ±0" in str(found).splitlines()[0]
     assert str(found).splitlines()[2].split() == [
         "region",
         "rows",

@@ -21,8 +21,8 @@ from granite_xai.inference.noise import Chance, RegionNoise, Signs
 from granite_xai.regions import Leaf, Partition
 from granite_xai.search.problem import PartitionResult, Problem
 
-PASSES_OF_REFINED_SEARCH = 2
-"""How often each row goes through a level of the tree: once where it is grown, once where it is cut again."""
+PASSES_OF_REFINED_SEARCH = 3
+"""How often each row goes through a level of the tree, about: cuts are followed, and all are chosen once more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +166,7 @@ class Search:
         problem = self.problem()
         if problem.below_noise_floor and not settings.partitioner.ignores_noise_floor:
             return PartitionResult(self._one_region())
-        n_passes = settings.tree.max_depth
+        n_passes = settings.tree.max_depth + 1  # regions are looked at, too
         if settings.tree.search != "greedy":
             n_passes *= PASSES_OF_REFINED_SEARCH
         n_rows = len(self.sample.rows)

@@ -16,6 +16,7 @@ from granite_xai.base.parallel import Meter, one_blas_thread, progress
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.curves.curves import CurveMaker
 from granite_xai.evaluations.evaluations import Sample
+from granite_xai.evaluations.limits import require_table_room
 from granite_xai.evaluations.probe import probe
 from granite_xai.evaluations.reading import Reading
 from granite_xai.fitting.find import Search, Searching
@@ -187,6 +188,7 @@ class Asking(NamedTuple):
             n_given = None if opened.given_holdout is None else len(opened.given_holdout)
             options = settings.plan_options(n_given)
         settings.tree.columns(search.table)  # refuses columns that the table does not have
+        require_table_room(search.table, options.resources)
         questions = resolved_questions(opened, search.table)
         beside = settings.partitioner.extra_effects(search.table, settings.resources, settings.seed)
         curves: frozenset[Coalition] = frozenset()

@@ -28,7 +28,6 @@ from granite_xai.evaluations.limits import (
     NUMBER_BYTES,
     bytes_kept,
     require_room,
-    require_table_room,
 )
 from granite_xai.evaluations.needs import Learned, Needs, Recombined
 from granite_xai.evaluations.pilot import (
@@ -88,6 +87,7 @@ MARGIN_FOR_OTHER_ROWS = (
 # Why so many rows are used.
 AS_ASKED = "as asked"
 ALL_ROWS = "all rows"
+FEW_VALUES = 8  # values of a column that are recommended where the model may be asked too little
 BUDGET = "max_evaluations"
 
 Values = int | Mapping[int, Cells] | None
@@ -530,7 +530,6 @@ class Draft:
         self.curves = curves
         table = search.table
         require_supported(options.resources)
-        require_table_room(table, options.resources)
         self._reading = Reading.of(model, table, record, options.seed)
         self.reads: dict[Coalition, AbstractSet[Coalition]] = {}
         self.needs = Needs(coalitions=frozenset(curves))
@@ -765,8 +764,11 @@ class Draft:
         remedies = []
         if n_fitting > 0:
             remedies.append(f"fewer rows (max_samples={n_fitting})")
+        remedies.append("fewer features (features=)")
+        if options.resources.grid is None or options.resources.grid > FEW_VALUES:
+            remedies.append(f"fewer values (Resources(max_grid={FEW_VALUES}))")
         remedies.append(f"or a higher limit (Resources(max_evaluations={enough}))")
-        hint = ", ".join(remedies).removeprefix("or ")
+        hint = ", ".join(remedies)
         raise ResourceError(
             f"the plan sends {enough:,} rows to the model; max_evaluations allows {limit:,}. "
             f"Remedies: {hint}.",
