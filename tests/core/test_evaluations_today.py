@@ -17,7 +17,7 @@ from granite_xai.base.errors import Diagnostics
 from granite_xai.core.evaluations.asking import Ends
 from granite_xai.core.evaluations.evaluations import Attribution, Coalition
 from granite_xai.core.evaluations.needs import Needs, Recombined, Summed
-from granite_xai.core.fitting.fit import Settings, fit
+from granite_xai.core.fitting.fit import fit
 from granite_xai.core.fitting.plan import (
     Draft,
     Options,
@@ -288,10 +288,9 @@ def test_quantiles_are_checked_on_a_few_rows_as_before(question):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.GraniteWarning)
         granite.fit(found.X, found.y)
-        settings = Settings(
-            question=question, confidence_level=None, resources=gx.Resources(max_grid=8)
-        )
-        record = fit(granite.model, found.X, found.y, settings).record.as_dict()
+        noted = Diagnostics()
+        fit(gx.Granite(granite.model, question, **options), found.X, found.y, record=noted)
+        record = noted.as_dict()
     note, expected = record["max_grid"], granite.diagnostics_["max_grid"]
     assert (note["columns"], note["rows"]) == (expected["columns"], expected["rows"])
     for name, gaps in expected["gaps"].items():

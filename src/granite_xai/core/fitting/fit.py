@@ -33,10 +33,11 @@ from granite_xai.core.fitting.plan import (
     Plan,
     RowChooser,
     answered_coalitions,
+    check_quantiles,
     coalitions_of_curves,
     make_plan,
 )
-from granite_xai.core.fitting.remarks import causes, check_grid, note_bins, note_floors
+from granite_xai.core.fitting.remarks import causes, note_bins, note_floors
 from granite_xai.core.fitting.settings import Settings
 from granite_xai.core.inference.nodes import with_levels_of
 from granite_xai.core.search.plateau import other_cuts
@@ -260,8 +261,7 @@ def _found(
     n_outputs = len(sample.outputs)
     weights = np.array([weight for _, weight in settings.questions] * n_outputs)
     floors = note_floors(asking.questions, sample, plan, record)
-    if isinstance(plan.values, int):
-        check_grid(asking.questions, plan, sample, record)
+    check_quantiles(plan, asking.questions, sample, record)
     searching = Searching(settings, plan, opened.missing, asking.questions, weights, floors)
     with record.stage("search"):
         search = searching.on(sample, record)

@@ -105,51 +105,6 @@ def _warn_of_high_floor(
         )
 
 
-# A grid of quantiles --------------------------------------------------------------------------------------
-
-ROWS_CHECKED = 50  # on which gaps at quantiles are compared with exact ones
-
-
-def check_grid(
-    questions: Sequence[ResolvedQuestion], plan: Plan, sample: Sample, record: Diagnostics
-) -> None:
-    """Ask the model exactly about a few rows, and note how far gaps at quantiles are from exact ones (C22)."""
-    generator = np.random.default_rng(plan.options.seed)
-    n_checked = min(ROWS_CHECKED, len(sample.rows))
-    places = np.sort(generator.choice(len(sample.rows), size=n_checked, replace=False))
-    coarse = sample.take(places)
-    exact = replace(plan, values=None).ask(sample.rows.take(places))
-    gaps = {}
-    largest_error = 0.0
-    for question in questions:
-        exact_gaps = _gaps(question, exact)
-        of_gaps = float(np.sqrt(np.mean(np.square(exact_gaps))))
-        difference = _gaps(question, coarse) - exact_gaps
-        of_difference = float(np.sqrt(np.mean(np.square(difference))))
-        gaps[question.label] = {"rms_difference": of_difference, "rms_gap": of_gaps}
-        if of_gaps > 0:
-            largest_error = max(largest_error, of_difference / of_gaps)
-    columns = {}
-    for members, matrix in sample.outputs[0].matrices.items():
-        position = min(members)
-        column = sample.rows.table.columns[position]
-        if len(members) == 1 and matrix.values.shape[1] < len(column.levels):
-            columns[column.name] = matrix.values.shape[1]
-    record.note("max_grid", {"columns": columns, "rows": n_checked, "gaps": gaps})
-    names = ", ".join(f"{name} ({size})" for name, size in columns.items())
-    record.remember(
-        f"C22: on a grid of so many values: {names}. On {n_checked} rows the gaps differ from the exact ones "
-        f"by {largest_error:.1%} of their size (root mean square)."
-    )
-
-
-def _gaps(question: ResolvedQuestion, sample: Sample) -> FloatArray:
-    """The gaps of all sets on all rows; one number a set where there is one for the region."""
-    evaluations = sample.outputs[question.output]
-    whole = RegionWeights.whole(evaluations.weights)
-    return np.stack([gap[:, 0] for gap in question.gaps(evaluations, whole)])
-
-
 # Causes -----------------------------------------------------------------------------------------------------
 
 MOST_ROWS = 500
