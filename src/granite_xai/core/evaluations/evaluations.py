@@ -1,7 +1,7 @@
 """What the model said about some rows: predictions, and predictions with some columns moved.
 
-For a set S of columns, ``E_S[n, u]`` is the prediction for row n with S at its value u (method page,
-1.2). All distinct values are asked (the paper), or a few that stand for the others (C22).
+For a set S of columns, ``E_S[n, u]`` is the prediction for row n with S at its value u (docs/method.rst,
+"What the model is asked"). All distinct values are asked, or a few that stand for the others (C22).
 """
 
 from __future__ import annotations

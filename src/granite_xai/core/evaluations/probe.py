@@ -1,4 +1,4 @@
-"""How noisy predictions are (C4, method page 1.5).
+"""How noisy predictions are (C4).
 
 A probe asks the model about a few rows: as they are, again, some of them reversed, and with every
 float moved by one step up and down. The *error* of a prediction is how far its answers differ then, or
