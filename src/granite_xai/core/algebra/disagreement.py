@@ -7,13 +7,15 @@ averaged over the rows of the region where there is a gap at every row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.printable import PrintableDict
@@ -225,6 +227,13 @@ def question(
     return Disagreement(first=sides[0], second=sides[1], loss=loss, name=name)
 
 
+class _StartedGap(NamedTuple):
+    """The part of a gap that some of its terms make."""
+
+    gap: FloatArray
+    terms: set[Term]
+
+
 @dataclass(frozen=True, eq=False)
 class ResolvedQuestion:
     """A question resolved on a table: its gaps and its disagreement in any regions.
@@ -322,38 +331,38 @@ class ResolvedQuestion:
         """
         views = [evaluations.in_gap_of(members) for members in self.sets]
         together = [number for number, view in enumerate(views) if view is evaluations]
-        started = self._shared(together, evaluations, regions)
+        started = self._started(together, evaluations, regions)
         for number, (terms, view) in enumerate(zip(self.gap_terms, views, strict=True)):
-            if number not in started:
+            so_far = started.pop(number, None)
+            if so_far is None:
                 yield combination(terms, view, regions)
                 continue
-            gap, done = started.pop(number)
-            rest = {term: factor for term, factor in terms.items() if term not in done}
-            yield gap + combination(rest, view, regions) if rest else gap
+            rest = {term: factor for term, factor in terms.items() if term not in so_far.terms}
+            yield so_far.gap + combination(rest, view, regions) if rest else so_far.gap
 
-    def _shared(
-        self, numbers: list[int], evaluations: Evaluations, regions: RegionWeights
-    ) -> dict[int, tuple[FloatArray, set[Term]]]:
-        """What values that several sets read make of the gap of each, with these values.
+    def _started(
+        self, numbers: Sequence[int], evaluations: Evaluations, regions: RegionWeights
+    ) -> dict[int, _StartedGap]:
+        """What values that several sets read make of the gap of each.
 
-        Not where a gap is averaged as one masked model, which costs less than what would be shared.
+        Masked models that add up are left out: a gap then is one masked model, which costs less.
         """
         readers: dict[Term, list[int]] = {}
         for number in numbers:
             for term in self.gap_terms[number]:
                 readers.setdefault(term, []).append(number)
-        started: dict[int, tuple[FloatArray, set[Term]]] = {}
+        started: dict[int, _StartedGap] = {}
         for term, sets in readers.items():
-            if len(sets) == 1 or term.adds_up(evaluations):
+            if len(sets) == 1:
                 continue
-            value = term.value(evaluations, regions)
+            masked = term.masked(evaluations)
+            if term.behavior.is_linear and masked.adds_up:
+                continue
+            value = term.behavior.value(masked, evaluations, regions)
             for number in sets:
-                part = self.gap_terms[number][term] * value
-                if number in started:
-                    started[number][0].__iadd__(part)
-                    started[number][1].add(term)
-                else:
-                    started[number] = (part, {term})
+                so_far = started.setdefault(number, _StartedGap(np.zeros_like(value), set()))
+                so_far.gap[...] += self.gap_terms[number][term] * value
+                so_far.terms.add(term)
         return started
 
     def losses(self, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:
@@ -374,9 +383,15 @@ class ResolvedQuestion:
 
     @cached_property
     def _gaps_kept(self) -> int:
-        """Arrays of a number for each row and region that are in memory together, about."""
-        reads_many = any(len(terms) > 2 ** (self.order + 2) for terms in self.gap_terms)
-        return len(self.sets) if reads_many and self.is_local else 1
+        """Gaps of rows that are in memory together: those of all sets, where these share values (`_started`)."""
+        everything = union(self.first.layout.players)
+        readers = Counter(term for terms in self.gap_terms for term in terms)
+        for term, count in readers.items():
+            adds_up = term.behavior.is_linear and term.masking.averages_rows
+            is_masked = term.visible not in (Coalition(), everything)
+            if count > 1 and self.is_local and is_masked and not adds_up:
+                return len(self.sets)
+        return 1
 
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """For each set how many rows of the region its gap averages over, at least, at each row, (n,)."""

@@ -76,10 +76,6 @@ class Term(NamedTuple):
             return MaskedModel(evaluations.facts[self.visible].values)
         return self.masking.masked_model(evaluations, self.visible)
 
-    def adds_up(self, evaluations: Evaluations) -> bool:
-        """Whether its masked model adds up with others before it is averaged."""
-        return self.behavior.is_linear and self.masked(evaluations).adds_up
-
     def value(self, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:
         """``nu(T)``: (n, K) where there is a value for each row, otherwise (sides, K)."""
         return self.behavior.value(self.masked(evaluations), evaluations, regions)
