@@ -8,12 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import chi2
 
 import granite_xai as gx
 from core.by_hand import drawn, evaluations_of, named, waves
 from granite_xai.base.errors import Diagnostics
 from granite_xai.core.algebra.catalog import explanations
-from granite_xai.core.algebra.conditional import common_bins, fit_bins
+from granite_xai.core.algebra.conditional import _gain_by_chance, common_bins, fit_bins
 from granite_xai.core.algebra.copula import Copula, choose_sampler, learn_copula
 from granite_xai.core.algebra.disagreement import Disagreement, question, questions
 from granite_xai.core.algebra.explainer import Explainer
@@ -427,3 +428,28 @@ def test_standard_errors_of_drawn_risks_are_those_of_their_draws():
     expected = np.std(by_draw, axis=0, ddof=1) / np.sqrt(8)
     np.testing.assert_allclose(effect.errors_of_draws(known)[0], expected)
     assert expected.max() > 0
+
+
+def test_a_baseline_is_named_by_column_or_in_order():
+    X = dependent(n=40)
+    row = {"a": 0.5, "b": -1.0, "c": 2.0}
+
+    def model(X):
+        return (X["a"] * X["b"] + X["c"]).to_numpy()
+
+    found = []
+    for baseline in (Baseline(row), Baseline(list(row.values()))):
+        explainer = Explainer(baseline, "local", "pure")
+        found.append(explainer.explain(model, X).values)
+    expected = [(X["a"] - 0.5) * -1.0, 0.5 * (X["b"] + 1.0), X["c"] - 2.0]
+    for values in found:
+        np.testing.assert_allclose(values, np.column_stack(expected), atol=1e-12)
+
+
+def test_the_guard_of_a_tree_is_a_quantile_of_its_best_gain_by_chance():
+    """Of three independent targets of variance 1: a chi-square with 3 degrees, for 10 splits a pair of columns."""
+    targets = np.linalg.qr(np.random.default_rng(0).normal(size=(500, 4)))[0]
+    targets -= targets.mean(axis=0)
+    targets = np.linalg.svd(targets[:, :3], full_matrices=False)[0] * np.sqrt(500)
+    expected = chi2.isf(0.05 / (10 * 5 * 4), 3) / 3
+    assert _gain_by_chance(targets, n_columns=5) == pytest.approx(expected)
