@@ -18,7 +18,6 @@ from granite_xai.compute.memory import (
     MemoryNeeds,
     bytes_text,
     require_budget,
-    require_free,
     slices,
 )
 from granite_xai.compute.resources import Resources
@@ -175,7 +174,7 @@ def bike(data_folder):
 @pytest.mark.parametrize("question", ["ice-pdp", "sobol", "cfi-pfi"])
 def test_D33_all_hours_of_bike_stay_within_the_limit_that_is_just_enough(bike, question):
     X, y, trees = bike
-    fitted(question, 2**29, X=X[:300], y=y[:300], of=trees)
+    fitted(question, 2**29, X=X[:3000], y=y[:3000], of=trees)  # loads what is compiled
     limit = named(refusal(question, 32 * MB, X=X, y=y, of=trees), "memory_limit")
     peak, small = peak_of(question, limit, X=X, y=y, of=trees)
     assert peak <= 1.1 * limit, (limit, peak)
@@ -349,13 +348,6 @@ def test_the_plan_is_what_the_fit_then_does(options):
     # Of 40 rows the probe sends fewer; the check of a grid of quantiles asks about some rows again.
     sent = fitted["model"]["rows"] + PROBED_ROWS - (4 * 40 + 7)
     assert 0 <= sent - found["model_rows"] <= (20 if "resources" in options else 0)
-
-
-def test_D33_a_device_keeps_a_fifth_for_the_search():
-    require_free(None, 10**12)
-    require_free(1000, 800)
-    with pytest.raises(gx.ResourceError, match="need 801 bytes on the device, which has 1,000"):
-        require_free(1000, 801)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from granite_xai.compute.primitives import Families
 # the sorted rows.
 CUT_BYTES = 32
 WORD = 64  # lines of a table of truth values that are read as one number
-TILE_CELL_BYTES = 32  # of a cell of a tile: about four arrays of its size exist at once
+TILE_CELL_BYTES = 64  # of a cell of a tile: about eight arrays of its size exist at once
 FEWEST_ROWS = 16  # of a tile, where bytes allow them: fewer are not worth a call
 
 
