@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -172,13 +172,12 @@ class Intervals:
 
     def fact(self, table: Table, predictions: FloatArray | None) -> PredictionsAlong:
         """The predictions of each row along the column."""
-        assert predictions is not None
         places, first, counts = self._points(table.columns[self.fitted.position])
         return PredictionsAlong(
             edges=self.edge_points,
             places=places,
             starts=np.cumsum(counts) - counts - first,
-            values=predictions,
+            values=cast(FloatArray, predictions),  # the answers to `asks`
         )
 
     def within(self, column: Column) -> tuple[IntArray, IntArray]:

@@ -157,7 +157,8 @@ class RedrawnVariance(Behavior):
         self, masked: Averaged, evaluations: Evaluations, regions: RegionWeights
     ) -> FloatArray:
         """``mean_n Var_u E[u, n]``, of differences from F so that no digits are lost to a large mean."""
-        assert isinstance(masked, MaskedModel)
+        if not isinstance(masked, MaskedModel):
+            raise TypeError("no single predictions stand behind this masked model")
 
         def moment(power: int) -> FloatArray:
             def deviation(predictions: FloatArray, places: IntArray) -> FloatArray:

@@ -7,6 +7,7 @@ be saved.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.core.evaluations.needs import Recombined
 from granite_xai.tables import Column, Rows, Table
 
 INTERVALS = 10  # of one column, unless the user says otherwise
@@ -30,22 +32,23 @@ FALSE_SPLITS = 0.05
 SPLITS_OF_PAIR = 10  # independent tests that the splits of one column by another one count as
 
 
-class Bins:
+class Bins(ABC):
     """A function from a table to a bin number of each row, which masking learned."""
 
     __slots__ = ()
     follows_values: ClassVar[bool] = True
 
+    @abstractmethod
     def of(self, table: Table) -> IntArray:
         """Bin number of each row, (n,), from 0."""
-        raise NotImplementedError
 
     def keys(self, table: Table, fitted: Table) -> IntArray:
         """What tells the bins of a table apart, in terms that other tables share, (n, ...)."""
         return self.of(table)
 
-    def asks(self, table: Table) -> None:
+    def asks(self, table: Table) -> Recombined | None:
         """Nothing of the model."""
+        return None
 
     def fact(self, table: Table, predictions: FloatArray | None) -> IntArray:
         """Bin number of each row, (n,)."""

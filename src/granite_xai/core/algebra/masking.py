@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -234,9 +234,9 @@ class References:
 
     def fact(self, table: Table, predictions: FloatArray | None) -> MaskedModel:
         """``F(x_T, b)`` of each row for every reference b."""
-        assert predictions is not None
         codes, _ = self._values(table)
-        against = predictions.reshape(self.table.n_rows, -1)[:, codes].T
+        answers = cast(FloatArray, predictions)  # to `asks`
+        against = answers.reshape(self.table.n_rows, -1)[:, codes].T
         return MaskedModel(against, np.full(against.shape, 1.0 / self.table.n_rows))
 
     def _values(self, table: Table) -> tuple[IntArray, IntArray]:

@@ -122,8 +122,8 @@ class RegionWeights:
     @cached_property
     def _by_class(self) -> csr_array:
         """From the rows to their classes: the weight of each row in the class that it has in each column."""
-        assert self.classes is not None
-        assert self.total is not None
+        if self.classes is None or self.total is None:
+            raise ValueError("these are no cuts of columns")
         n_rows, n_columns = self.classes.shape
         shape = (n_rows, sum(len(table) for table in self.tables))
         starts = np.arange(0, n_rows * n_columns + 1, n_columns)
