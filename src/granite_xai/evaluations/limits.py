@@ -63,7 +63,9 @@ def _bytes_of_table(request: Request, table: Table, n_rows: int) -> int:
     """Memory of the table and of what is kept of its rows besides evaluations."""
     # What is learned counts before it is learned: the limit that a plan names is enough for the fit.
     n_facts = len(request.needs.facts)
-    vectors = ROW_NUMBERS + (FACT_NUMBERS + 1) * n_facts + len(request.matrices) + len(request.summed)
+    vectors = (
+        ROW_NUMBERS + (FACT_NUMBERS + 1) * n_facts + len(request.matrices) + len(request.summed)
+    )
     members = sum(len(columns) for columns in (*request.matrices, *request.summed))
     of_cells = CELL_BYTES * n_rows * table.n_columns
     return of_cells + NUMBER_BYTES * vectors * n_rows + MEMBER_BYTES * members
