@@ -21,8 +21,8 @@ def test_hidden_columns_are_those_of_all_rows_of_the_region():
 
 def test_pairs_of_rows_are_needed_and_nothing_is_learned():
     coalitions = {frozenset({0}), frozenset({0, 1})}
-    needed = gx.Marginal().evaluations(coalitions)
-    assert needed.pairs == coalitions
-    assert not needed.bins
-    assert not needed.against
-    assert gx.Marginal().learn(None, coalitions, np.ones(3), 0).references is None
+    needed = gx.Marginal().needs(coalitions)
+    assert needed.coalitions == coalitions
+    assert not needed.facts
+    assert not needed.attributions
+    assert gx.Marginal().learn(None, coalitions, 0) == {}

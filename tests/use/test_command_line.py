@@ -255,8 +255,10 @@ def test_messages_name_flags(run):
     assert "Name the column of the target: --target." in err
     code, _, err = run(*EXPLAIN, "--max-evaluations", "3000")
     assert code == 5
-    fewer_rows, higher_limit = re.findall(r"\((--max-\w+ \d+)\)", err)
-    assert run(*EXPLAIN, "--max-evaluations", "3000", *fewer_rows.split())[0] == 0
+    *fewer, higher_limit = re.findall(r"\((--max-\w+ \d+)\)", err)
+    assert fewer
+    for remedy in fewer:
+        assert run(*EXPLAIN, "--max-evaluations", "3000", *remedy.split())[0] == 0, remedy
     assert run(*EXPLAIN, *higher_limit.split())[0] == 0
     code, _, err = run(*EXPLAIN, "--memory", "1")
     assert code == 5

@@ -98,7 +98,7 @@ def fit(
     ):
         plan = asking.plan(record, meter)
         with record.stage("evaluations"):
-            sample = plan.ask(search, record)
+            sample = plan.ask(search, record, are_fitted=True)
         result = _found(opened, asking, plan, sample, record)
         with record.stage("estimate"):
             held_out = opened.given_holdout

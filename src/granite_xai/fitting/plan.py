@@ -201,7 +201,9 @@ class Plan:
         probed = self.probed._replace(outputs=(self.probed.outputs[number],))
         return replace(self, model=model, values=values, probed=probed)
 
-    def ask(self, rows: Rows, record: Diagnostics | None = None) -> Sample:
+    def ask(
+        self, rows: Rows, record: Diagnostics | None = None, are_fitted: bool = False
+    ) -> Sample:
         """What the model says about some rows.
 
         Parameters
@@ -209,6 +211,9 @@ class Plan:
         rows : Rows
         record : Diagnostics, optional
             Gets notes and warnings.
+        are_fitted : bool
+            Whether regions are searched on these rows: then not all predictions may be tiny (N06). A
+            classifier may well be nearly sure of a few new rows.
         """
         record = record or Diagnostics()
         reading = Reading.of(self.model, rows.table, record, self.options.seed)
@@ -221,7 +226,8 @@ class Plan:
             n_jobs=self.options.n_jobs,
             record=record,
         )
-        require_sizeable(asked.extents)
+        if are_fitted:
+            require_sizeable(asked.extents)
         errors = [
             error_of_prediction(*of_output, self.model.native_float32, record)
             for of_output in zip(asked.outputs, asked.extents, self.probed.outputs, strict=True)
@@ -701,17 +707,18 @@ class Draft:
         of_row = 1.0 + sum(values.values())
         if self.combines_values:
             of_row += self.values_of_sets(budget)
+        beside, beside_others = 0.0, 0.0
         if self._asked_beside:
-            asked_beside = self.request().n_asked_beside / n_rows
+            beside = self.request().n_asked_beside / n_rows
+            beside_others = MARGIN_FOR_OTHER_ROWS * beside
             if drawn_from is not None:
-                asked_beside *= MARGIN_FOR_OTHER_ROWS
-            of_row += asked_beside
+                beside = beside_others
         return Cost(
             pilot=self._pilot_cost(budget, drawn_from),
-            of_search=round(n_rows * of_row),
-            of_held_out=round(n_held_out * of_row),
+            of_search=round(n_rows * (of_row + beside)),
+            of_held_out=round(n_held_out * (of_row + beside_others)),
             values=values,
-            n_bytes=round(NUMBER_BYTES * self.n_outputs * n_rows * of_row),
+            n_bytes=round(NUMBER_BYTES * self.n_outputs * n_rows * (of_row + beside)),
         )
 
     def _cost_of_request(self, n_held_out: int) -> Cost:

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from granite_xai.base.coalitions import Coalition
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.search.cuts import Cut, with_missing
@@ -97,19 +98,39 @@ def _levels_by_effect(
             unit = float(np.std(evaluations.f)) or 1.0
         means = members @ evaluations.f
         for other in range(evaluations.n_columns):
-            matrix = evaluations.matrices.get(frozenset({other}))
-            if other == column or matrix is None:
+            if other == column:
                 continue
-            shares = np.bincount(
-                matrix.codes, weights=evaluations.weights, minlength=matrix.values.shape[1]
-            )
-            effects = members @ matrix.values - means[:, None]
+            answered = _answers_at_values(evaluations, other)
+            if answered is None:
+                continue
+            answers, masses = answered
+            effects = members @ answers - means[:, None]
             centred = effects - effects.mean(axis=0)
-            blocks.append(centred * np.sqrt(shares / shares.sum()) / unit)
+            blocks.append(centred * np.sqrt(masses / masses.sum()) / unit)
     if not blocks:
         return present
     score = _first_component(np.hstack(blocks))
     return np.asarray(present[np.lexsort((np.arange(len(present)), score))])
+
+
+def _answers_at_values(
+    evaluations: Evaluations, column: int
+) -> tuple[FloatArray, FloatArray] | None:
+    """What the model says of each row at values of a column, (n, n_values), and their masses.
+
+    None: the column was not asked about. Where its matrix is read the other way round, each row carries
+    a value of the column, and is asked at those of all the others.
+    """
+    alone = Coalition({column})
+    if alone in evaluations.matrices:
+        matrix = evaluations.matrices[alone]
+        n_values = matrix.values.shape[1]
+        masses = np.bincount(matrix.codes, weights=evaluations.weights, minlength=n_values)
+        return matrix.values, masses
+    others = evaluations.matrices.get(evaluations.everything - alone)
+    if others is None:
+        return None
+    return others.values[:, others.codes].T, evaluations.weights
 
 
 def _first_component(effects: FloatArray) -> FloatArray:
