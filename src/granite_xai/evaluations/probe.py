@@ -105,8 +105,9 @@ def probe(model: Predictor, table: Table, record: Diagnostics | None = None) -> 
     """Ask the model about the first rows: as is, again, 7 reversed, moved up, and down.
 
     At most 64 rows are sent each time, fewer where a batch is smaller. Where the model jumps they are moved
-    once more, and a column (or one of 256 groups of columns) at a time, up and down. Warns M09 (not deterministic, or dependent
-    on the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
+    once more, and a column (or one of 256 groups of columns) at a time, up and down. Warns M09 (not
+    deterministic, or dependent on the batch), M11 (writes into its input) and N01 (jumps between
+    neighbouring floats).
 
     Parameters
     ----------

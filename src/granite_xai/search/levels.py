@@ -7,8 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from granite_xai.base.coalitions import Coalition
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.search.cuts import Cut, with_missing
 from granite_xai.tables import Column
@@ -126,7 +125,7 @@ def _answers_at_values(
         matrix = evaluations.matrices[alone]
         n_values = matrix.values.shape[1]
         masses = np.bincount(matrix.codes, weights=evaluations.weights, minlength=n_values)
-        return matrix.values, masses
+        return matrix.values, masses.astype(np.float64)
     others = evaluations.matrices.get(evaluations.everything - alone)
     if others is None:
         return None
