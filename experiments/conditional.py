@@ -29,6 +29,7 @@ def run(quick: bool) -> Result:
     n, seeds = (400, 1) if quick else (1000, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)
+        warnings.filterwarnings("ignore", "T10", gx.DataWarning)  # y is x0 on purpose
         normal = [normal_features(rho, n, seeds) for rho in CORRELATIONS]
         shapes = [other_shape(name, make, n) for name, make in SHAPES.items()]
         independent = independent_features(n // 2, 5 if quick else 40)
