@@ -51,7 +51,21 @@ def empty_row(like: Container, dtypes: Sequence[Any]) -> Container:
         schema[label] = dtype(**parts) if parts else dtype
     data = {label: [None] for label in labels}
     backend: Any = like.library
-    return FrameContainer(nw.from_dict(data, schema, backend=backend).to_native(), like.library)
+    row = nw.from_dict(data, schema, backend=backend).to_native()
+    if like.library == "pyarrow":
+        row = _with_signed_indices(row)
+    return FrameContainer(row, like.library)
+
+
+def _with_signed_indices(row: Any) -> Any:
+    """A pyarrow row of nulls whose labels are numbered as pandas reads them, in every version of pyarrow."""
+    import pyarrow as pa
+
+    for position, column in enumerate(row.schema):
+        if pa.types.is_dictionary(column.type):
+            labels = pa.nulls(row.num_rows, pa.dictionary(pa.int32(), column.type.value_type))
+            row = row.set_column(position, column.name, labels)
+    return row
 
 
 def _pandas_cell(dtype: Any) -> Any:

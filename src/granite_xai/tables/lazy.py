@@ -115,9 +115,10 @@ def _drawn_by_polars(X: Any, count: int, seed: int) -> Any:
     total = X.select(pl.len()).collect().item()
     if total <= count:
         return X.collect()
-    rows = pl.Series(draw_positions(total, count, seed), dtype=pl.UInt32)
+    rows = pl.Series(ROW_NUMBER, draw_positions(total, count, seed), dtype=pl.UInt32)
     numbered = X.with_row_index(ROW_NUMBER)
-    return numbered.filter(pl.col(ROW_NUMBER).is_in(rows.implode())).drop(ROW_NUMBER).collect()
+    drawn = numbered.join(rows.to_frame().lazy(), on=ROW_NUMBER, how="semi")
+    return drawn.sort(ROW_NUMBER).drop(ROW_NUMBER).collect()  # a join keeps no order
 
 
 def _drawn_by_duckdb(X: Any, count: int, seed: int) -> Any:
