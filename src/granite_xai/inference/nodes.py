@@ -140,16 +140,6 @@ class NodeFigures:
         """How much the regions remove of every feature's mean squared gap over all rows."""
         return np.array(self.root.by_set) - self.by_set_inside_regions()
 
-    def importances_inside_regions(self) -> tuple[FloatArray, FloatArray]:
-        """Both importances of every feature inside the regions, these weighed by share of the rows.
-
-        Empty for questions with a gap at every row.
-        """
-        shares = np.array([leaf.share for leaf in self.leaves if leaf.n_samples])
-        first = np.array([leaf.first for leaf in self.leaves if leaf.n_samples])
-        second = np.array([leaf.second for leaf in self.leaves if leaf.n_samples])
-        return shares @ first, shares @ second
-
     def frame(self) -> Any:
         """One line for each node and feature: node, parent, region, n_samples, share, mean, spread, ..."""
         lines = []

@@ -307,10 +307,6 @@ class Growth:
         )
         return self._divided(node, region, cuts.cut, below)
 
-    def grown_from(self, node: OpenNode, cut: Cut) -> Node:
-        """The subtree that begins with a given cut, grown and pruned below it."""
-        return self._divided(node, self.open(node), cut, (self.grow, self.grow))
-
     def open(self, node: OpenNode) -> Node:
         """Some rows as one region, with the reason why they are not divided, if there is one (C2)."""
         key = (node.places.tobytes(), node.depth)

@@ -1,15 +1,14 @@
 """Where else the splits of a tree could lie: how far each threshold could move, and which other column comes next.
 
 What is said of a cut is about the whole tree: the tree with that cut, and all else as it is, leaves
-nearly as much on the rows that search; another column would do as well only if the tree grown anew from
-it does. Both are proposals: rows that did not search judge whether these trees leave the same (page
-"Other cuts"). The model is not asked.
+nearly as much on the rows that search. Another column is compared by its best cut alone. The model is
+not asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -26,7 +25,6 @@ from granite_xai.search.thresholds import conditions
 from granite_xai.tables import Table
 
 LOSS_ON_PLATEAU = 0.05  # share of what a split and those below it gain that a cut may lose
-CLOSE_BEHIND = 0.5  # share of a split's gain that the best cut of another column may be behind
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,20 +54,6 @@ class OtherCuts:
     between: tuple[str, str]
     second: str | None
     behind: float | None
-    _tree: _Split
-    _ends: tuple[Cut, ...]  # of the plateau, but the split itself
-    _second: Cut | None
-
-    def moved(self) -> tuple[RegionNode, ...]:
-        """The whole tree with the split at either end of its plateau; none where it is on that end itself."""
-        return tuple(self._tree.with_cut(cut) for cut in self._ends)
-
-    def regrown(self) -> RegionNode | None:
-        """The whole tree grown anew from the best cut of another column; None where that is far behind."""
-        is_far = self.behind is None or self.behind > CLOSE_BEHIND * self.gain
-        if self._second is None or is_far:
-            return None
-        return self._tree.grown_from(self._second)
 
     def record(self) -> dict[str, Any]:
         """What ``diagnostics_["splits"]`` says of the split."""
@@ -175,20 +159,7 @@ class _Split:
             between=(self._text(first.cut, node.places), self._text(last.cut, node.places)),
             second=None if second is None else self._text(second, node.places),
             behind=behind,
-            _tree=self,
-            _ends=tuple(place.cut for place in (first, last) if place is not of_itself),
-            _second=second,
         )
-
-    def with_cut(self, cut: Cut) -> RegionNode:
-        """The whole tree with another cut in the place of the split."""
-        node, inner, _ = self._at_path()
-        return self._with(self.growth.as_it_is(node, inner._replace(cut=cut)))
-
-    def grown_from(self, cut: Cut) -> RegionNode:
-        """The whole tree grown anew below another cut in the place of the split."""
-        node, _, _ = self._at_path()
-        return self._with(self.growth.grown_from(node, cut))
 
     def _at_path(self) -> tuple[OpenNode, CutTree, Node]:
         """The rows of the split, its cuts, and its node in the tree."""
@@ -236,18 +207,6 @@ class _Split:
             return total
 
         return remaining
-
-    def _with(self, subtree: Node) -> RegionNode:
-        """The whole tree with another subtree at the end of the path."""
-
-        def replaced(node: Node, path: tuple[int, ...]) -> Node:
-            if not path:
-                return subtree
-            below = list(node.below)
-            below[path[0]] = replaced(below[path[0]], path[1:])
-            return replace(node, below=tuple(below))
-
-        return replaced(self.tree, self.path).as_regions(self.growth.problem)
 
     def _text(self, cut: Cut, places: IntArray) -> str:
         problem = self.growth.problem

@@ -242,25 +242,7 @@ class TreeOptions:
 
     Parameters
     ----------
-    search : "refined" or "greedy"
-        ``"greedy"``: as the paper. ``"refined"``: cuts between the quantiles, two levels ahead, and
-        all thresholds chosen again.
-    max_depth, min_samples_leaf : int
-        Splits on the way to a region, at most; rows of a region, at least.
-    alpha : float
-        Price of a region, in shares of the disagreement on all rows.
-    max_candidates : int
-        B: at most B - 1 thresholds for each column and node.
-    beam : int
-        Greedy search: columns whose best split is followed at each node; the best pruned subtree is kept.
-    split_features : sequence of labels or AllExcept, optional
-        Columns that may be split; None: all.
-    min_improvement : float, optional
-        A node is split only if this lowers the objective by at least this share of what it is on all rows; below
-        the first split, by at least this share of what the split before gained (REPID, GADGET). None: the price of a
-        region alone decides.
-    cuts : "quantiles" or "values"
-        Thresholds of ordered columns: quantiles of the node's rows, or all of its values (REPID, GADGET).
+    As in `Tree`.
     """
 
     max_depth: int = 3
