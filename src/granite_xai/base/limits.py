@@ -35,7 +35,8 @@ class Resources:
         would fit.
     max_evaluations : int, optional
         Rows that may be sent to the model: fewer of the table's rows are used where more would be needed. None: a
-        million, which explicit ``max_samples`` or ``max_grid`` may exceed.
+        million, which explicit ``max_samples`` or ``max_grid`` may exceed. Not counted: a model that jumps between
+        neighbouring numbers is probed column by column, with up to 128 rows each.
     max_grid : int, "auto" or None
         Values of a column at which the model is asked, chosen by what it does for a few rows; one of them stands for
         each of the others in every term of the column's own gap, and the cost is linear in the rows. For pure and full

@@ -41,7 +41,7 @@ from granite_xai.search.problem import CutWithRegion, Outputs, Problem, TreeOpti
 from granite_xai.search.tables import LEFT, RIGHT, Tables
 from granite_xai.search.thresholds import conditions
 
-FOLLOWED_COLUMNS = 3  # whose cuts are sharpened; all of them are followed where nothing looks ahead
+FOLLOWED_COLUMNS = 3  # whose cuts are sharpened
 COLUMNS_AHEAD = 12  # that a look ahead pairs
 PASSES = 4  # times that all thresholds of a tree are chosen again, at most
 CELLS_AT_ONCE = 2**21  # candidates times rows that are scored together

@@ -40,7 +40,8 @@ class OtherCuts:
     plateau : float
         Share of the node's rows between the first and the last cut that leave nearly the same.
     between : tuple of str
-        The conditions of these two cuts, the split's own if there are no others.
+        The conditions of these two cuts, the split's own if there are no others; of nominal columns the
+        groups with the fewest and with the most rows.
     second : str, optional
         The best cut of another column.
     behind : float, optional

@@ -1,4 +1,4 @@
-"""What a partitioner is given and gives back; trees and given rules, the partitioners of every fit."""
+"""What a partitioner is given and gives back; options of trees, and rules that were given."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Problem:
         return np.asarray(self.shares.share(disagreements, regions.mass())[0])
 
     def share(self, places: IntArray) -> float:
-        """Share of the disagreement on all rows in a region of some of them, without what chance adds."""
+        """Share of the disagreement on all rows in some of them; without what chance adds, if that is known."""
         if self.noise is None:
             members = np.zeros((self.table.n_rows, 1))
             members[places] = 1.0

@@ -23,7 +23,8 @@ class Tree(TreeOptions, Partitioner):
     alpha : float
         Price of a region, in shares of the disagreement on all rows.
     max_candidates : int
-        B: at most B - 1 thresholds for each column and node.
+        B: at most B - 1 quantiles for each column and node; the refined search then tries values next to
+        the best of them.
     beam : int
         Greedy search: columns whose best split is followed at each node; the best pruned subtree is kept.
     split_features : sequence of labels or AllExcept, optional
