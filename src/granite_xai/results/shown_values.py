@@ -16,7 +16,7 @@ from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.algebra.masking import Masking
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.evaluations.reading import Reading
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import (
     FittedGranite,
@@ -239,7 +239,7 @@ class RowsToShow:
         return side.resolve(
             self.table,
             is_probability=model.is_probability,
-            gives_paths=Reading.of(model, self.table).gives_attributions,
+            gives_paths=Reading(model, self.table).gives_attributions,
             max_evaluations=settings.resources.max_evaluations,
             seed=settings.seed,
         )
