@@ -28,7 +28,7 @@ from granite_xai.display.interaction_network import (
     draw_network,
 )
 from granite_xai.display.interaction_surface import Surface, draw_surfaces, surface_of
-from granite_xai.display.palette import BLUE, ORANGE
+from granite_xai.document.chart import BLUE, ORANGE
 from granite_xai.results.scopes import Scope
 from granite_xai.results.shown_sides import MEASURES, chosen_question
 from granite_xai.results.shown_values import RowsToShow
