@@ -16,8 +16,8 @@ from granite_xai.curves.curves import RegionSurrogate
 from granite_xai.curves.grids import dependence_bins
 from granite_xai.document.chart import FeatureAxis
 from granite_xai.report.source import ReportSource, rounded, set_labels
-from granite_xai.results.fit_values import FitValues
 from granite_xai.results.ice_bands import Band, ice_bands
+from granite_xai.results.values import Values
 from granite_xai.tables import Column
 
 MOST_SHOWN = 10  # features with a chart of their own; those of region cards come on top
@@ -297,7 +297,7 @@ def _panel(
     return panel
 
 
-def _other_explanations(values: FitValues) -> dict[str, list[OtherExplanation]]:
+def _other_explanations(values: Values) -> dict[str, list[OtherExplanation]]:
     """Local explanations other than ICE and PDP that the questions compare, by feature."""
     by_feature: dict[str, list[OtherExplanation]] = {}
     for resolved in values.fitted.questions:
@@ -305,10 +305,11 @@ def _other_explanations(values: FitValues) -> dict[str, list[OtherExplanation]]:
         if not is_local or len(resolved.first.layout.sets) < 2:
             continue
         for side, name in _sides_beside_ice_and_pdp(resolved):
-            scopes = [(scope.rows, values.question(resolved, scope)) for scope in values.scopes]
+            scopes = values.of_question(resolved).scopes
             for i, label in enumerate(set_labels(resolved)):
                 by_scope = [
-                    LocalEffects(rows, in_scope.sides[side][:, i]) for rows, in_scope in scopes
+                    LocalEffects(in_scope.scope.rows, in_scope.parts[side].values[:, i])
+                    for in_scope in scopes
                 ]
                 by_feature.setdefault(label, []).append(OtherExplanation(name, by_scope))
     return by_feature
