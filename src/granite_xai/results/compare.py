@@ -53,7 +53,7 @@ HEADINGS = ("share", "mean prediction", "risk", "heterogeneity²")
 # What is compared ------------------------------------------------------------------------------------------
 
 
-class _CaseInput(NamedTuple):
+class CaseInput(NamedTuple):
     """One model with the rows on which it is measured, as the user passed them."""
 
     name: str
@@ -63,14 +63,14 @@ class _CaseInput(NamedTuple):
     weights: Any = None
     clusters: Any = None
 
-    def half(self, number: int) -> _CaseInput:
+    def half(self, number: int) -> CaseInput:
         """The same model on every other row, or on the rows of every other cluster: half 0 or half 1."""
         rows: slice | IntArray = slice(number, None, 2)
         if self.clusters is not None:
             _, cluster_numbers = np.unique(np.asarray(self.clusters), return_inverse=True)
             rows = np.flatnonzero(cluster_numbers.reshape(-1) % 2 == number)
         of_rows = (self.X, self.y, self.weights, self.clusters)
-        return _CaseInput(self.name, self.model, *(_take_rows(values, rows) for values in of_rows))
+        return CaseInput(self.name, self.model, *(_take_rows(values, rows) for values in of_rows))
 
 
 def _take_rows(values: Any, rows: slice | IntArray) -> Any:
@@ -88,7 +88,7 @@ def _take_rows(values: Any, rows: slice | IntArray) -> Any:
     return values[rows]
 
 
-def _read_cases(models: Any, X: Any, y: Any, weights: Any, clusters: Any) -> list[_CaseInput]:
+def _read_cases(models: Any, X: Any, y: Any, weights: Any, clusters: Any) -> list[CaseInput]:
     """Several models on one table, or the reverse; at least two, the others are compared with the first."""
     if isinstance(models, Mapping):
         named = dict(models)
@@ -98,7 +98,7 @@ def _read_cases(models: Any, X: Any, y: Any, weights: Any, clusters: Any) -> lis
     else:
         named = {"first": models}
     if not isinstance(X, Mapping):
-        cases = [_CaseInput(name, model, X, y, weights, clusters) for name, model in named.items()]
+        cases = [CaseInput(name, model, X, y, weights, clusters) for name, model in named.items()]
     elif len(named) > 1:
         raise InputError(
             "several models on several tables.",
@@ -114,7 +114,7 @@ def _read_cases(models: Any, X: Any, y: Any, weights: Any, clusters: Any) -> lis
             for name, entry in X.items():
                 table, target = entry if isinstance(entry, tuple) else (entry, None)
                 of_table = (weights_of.get(name), clusters_of.get(name))
-                cases.append(_CaseInput(name, model, table, target, *of_table))
+                cases.append(CaseInput(name, model, table, target, *of_table))
     if len(cases) < 2:
         raise InputError(
             "there is one case; compare needs two.",
@@ -208,12 +208,12 @@ def _root_mean_square(moves: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.square(moves).mean(axis=0)))
 
 
-def _measure_case(case: _CaseInput, partition: Partition, options: Mapping[str, Any]) -> Case:
+def _measure_case(case: CaseInput, partition: Partition, options: Mapping[str, Any]) -> Case:
     """Ask a model about a table once, and read the figures of every region off its predictions.
 
     Parameters
     ----------
-    case : _CaseInput
+    case : CaseInput
     partition : Partition
         The regions.
     options : mapping of str to object
@@ -508,8 +508,10 @@ class Comparison(Printable):
         for player in values.fitted.layout.explained:
             is_known = {player, evaluations.everything - player} & evaluations.matrices.keys()
             codes = values.table.columns[min(player)].codes
-            if len(player) == 1 and is_known and any(
-                len(np.unique(codes[scope.rows])) > 1 for scope in self.cases[0].scopes
+            if (
+                len(player) == 1
+                and is_known
+                and any(len(np.unique(codes[scope.rows])) > 1 for scope in self.cases[0].scopes)
             ):
                 varying.append(min(player))
         return sorted(varying, key=lambda place: -largest.get(values.table.names[place], 0.0))
@@ -652,7 +654,9 @@ def _average_effect(case: Case, scope: Scope, position: int, max_points: int) ->
     mean = centred @ shares  # (points,)
     # The squared standard error is the sum over clusters of (sum over rows of share * deviation)^2.
     clusters = case.values.rows.clusters[rows]
-    by_cluster = [np.bincount(clusters, weights=line) for line in (centred - mean[:, None]) * shares]
+    by_cluster = [
+        np.bincount(clusters, weights=line) for line in (centred - mean[:, None]) * shares
+    ]
     degrees = max(len(np.unique(clusters)) - 1, 1)
     quantile = float(stdtrit(degrees, 0.5 + LEVEL / 2))
     half_width = quantile * np.sqrt(np.square(by_cluster).sum(axis=1))

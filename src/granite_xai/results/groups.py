@@ -33,7 +33,9 @@ from granite_xai.fitting.opening import collected, open_inputs
 from granite_xai.inference.noise import Signs, interval_around, noise_of
 from granite_xai.tables import Rows, frame
 
-MAX_SAMPLES = 250  # search rows, which choose the groups; as many others are held out to measure them
+MAX_SAMPLES = (
+    250  # search rows, which choose the groups; as many others are held out to measure them
+)
 SMALLEST_GAIN = 0.05  # share of the heterogeneity that a merge must remove
 
 Group = tuple[str, ...]
@@ -182,7 +184,7 @@ class _Measured:
 
     def total(self, groups: Iterable[Group]) -> FloatArray:
         """Heterogeneity and slopes of some groups, added up, (1 + P,); the model is asked about new ones."""
-        return np.sum([self._of(group) for group in groups], axis=0)
+        return np.asarray(np.sum([self._of(group) for group in groups], axis=0))
 
     def _of(self, group: Group) -> FloatArray:
         if group not in self.by_group:
