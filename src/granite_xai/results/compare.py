@@ -576,7 +576,7 @@ class Comparison(Printable):
             Values at which an ordered feature is shown, at most.
         """
         name = self.cases[0].values.table.names[position]
-        shared_by = {region: (region,) for region in range(len(self.partition))}
+        shared_by: dict[int, tuple[int, ...]] = {k: (k,) for k in range(len(self.partition))}
         if self.description is not None:
             for region in shared_by:
                 for curve in self.description.value.in_region(region):
