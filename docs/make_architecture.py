@@ -22,6 +22,7 @@ ROOMS: dict[str, tuple[str, str]] = {
         "What every room shares: types, errors, options, limits, threads, files, numbers as text",
     ),
     "tables": ("X", "A table comes in: kinds of columns, distinct values, rows in a fixed order"),
+    "document": ("", "Charts: the axis of a feature and marks as plain data"),
     "models": ("F", "A model comes in: the only room that calls it; outputs, targets, workers"),
     "evaluations": (
         "E_S",
