@@ -353,7 +353,9 @@ def explain_one(view: FittedGranite, x: Any, target: str = "") -> RowExplanation
         percentiles=percentiles,
         shares=shares,
         contributions=np.where(np.abs(added.values) > ROUNDING * largest, added.values, 0.0),
-        errors=np.where(shares == 1.0, 0.0, added.errors),  # a value that all rows have adds nothing
+        errors=np.where(
+            shares == 1.0, 0.0, added.errors
+        ),  # a value that all rows have adds nothing
         changes=tuple(_changes(fitted, table, region.index)),
         curves=tuple(curve_of.get(player) for player in added.players),
         table=table,
