@@ -1,8 +1,9 @@
-"""Types that several rooms share."""
+"""Types that several rooms share, and sets of features: their unions, subsets and complements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -64,3 +65,18 @@ Term = Coalition | JansenTotal | PairwiseShapley | AleDifference
 
 Terms = Mapping[Term, float]
 """The linear combination ``phi = sum of coefficient * nu(term)``."""
+
+
+def union(players: Iterable[Coalition]) -> Coalition:
+    """All columns of the players."""
+    return frozenset(chain.from_iterable(players))
+
+
+def subsets(players: Players) -> Iterable[tuple[Coalition, ...]]:
+    """Every subset of the players, small ones first."""
+    return chain.from_iterable(combinations(players, size) for size in range(len(players) + 1))
+
+
+def without(players: Players, members: Players) -> tuple[Coalition, ...]:
+    """The players that are not among the members."""
+    return tuple(player for player in players if player not in members)
