@@ -15,6 +15,9 @@ from granite_xai.base.typing import (
     JansenTotal,
     PairwiseShapley,
     Term,
+    subsets,
+    union,
+    without,
 )
 
 FIRST = frozenset({0})
