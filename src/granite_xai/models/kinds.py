@@ -63,8 +63,12 @@ def ask_model(model: Any, output: Any, response: str) -> ModelOutput:
         raise
     except Exception as error:  # it has the methods of its kind, and does not do what they do
         reason = f"{type(error).__name__} ({error_text(error)})"
-        message = f"this {type(model).__name__} cannot be asked: {reason}."
-        raise ModelError(message, code="M21", argument="model", hint=PASS_A_MODEL) from error
+        raise ModelError(
+            f"this {type(model).__name__} cannot be asked: {reason}.",
+            code="M21",
+            argument="model",
+            hint=PASS_A_MODEL,
+        ) from error
 
 
 def accepts_missing(model: Any) -> bool:

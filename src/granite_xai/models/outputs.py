@@ -278,8 +278,9 @@ def read_prediction(returned: Any, count: int, output: ModelOutput) -> tuple[Flo
     try:
         array = np.asarray(answer)
     except (TypeError, ValueError, RuntimeError) as error:
-        text = f"the model returned {_name(answer)}, which is no array of numbers ({error})."
-        raise _unreadable(text) from error
+        raise _unreadable(
+            f"the model returned {_name(answer)}, which is no array of numbers ({error})."
+        ) from error
     column = one_column(_as_numbers(array), count, output, returned)
     # A copy: models may answer with a view of a buffer that the next call overwrites (M11).
     values = np.array(column, dtype=np.float64, order="C", copy=True)
@@ -357,15 +358,21 @@ def _only_output(values: Any, output: ModelOutput) -> Any:
         return -values
     if output.column in (None, 0) or (is_binary and output.column == 1):
         return values
-    text = f"the model returned one number a row, so there is no output {output.column}."
-    raise ModelError(text, code="M02", argument="output", hint="Leave output=None.")
+    raise ModelError(
+        f"the model returned one number a row, so there is no output {output.column}.",
+        code="M02",
+        argument="output",
+        hint="Leave output=None.",
+    )
 
 
 def _column_among(n_outputs: int, output: ModelOutput) -> int:
     """Which of several columns is explained."""
     if output.classes is not None and len(output.classes) != n_outputs:
-        text = f"the model returned {n_outputs} columns for {len(output.classes)} classes."
-        raise _unreadable(text, hint=PASS_A_FUNCTION)
+        raise _unreadable(
+            f"the model returned {n_outputs} columns for {len(output.classes)} classes.",
+            hint=PASS_A_FUNCTION,
+        )
     column = output.column
     if column is None and n_outputs == 2:
         column = output.default

@@ -371,8 +371,9 @@ def recombine(
     base_rows = np.asarray(base_rows, dtype=np.intp)
     donor_rows = np.asarray(donor_rows, dtype=np.intp)
     if base_rows.shape != donor_rows.shape:
-        shapes = f"base_rows has shape {base_rows.shape}, donor_rows has shape {donor_rows.shape}."
-        raise ValueError(shapes)
+        raise ValueError(
+            f"base_rows has shape {base_rows.shape}, donor_rows has shape {donor_rows.shape}."
+        )
     donor_container = donor.container
     if donor_container.library != base.container.library:
         donor_container = base.container.adopt([column.values for column in donor.columns])
