@@ -1,55 +1,18 @@
-"""Terms: different ones are different keys of one linear combination, also after a pickle."""
+"""Types of arrays, and sets of features."""
 
-import pickle
 from typing import get_args
 
 import numpy as np
 import pytest
 
 from granite_xai.base.typing import (
-    AleColumn,
-    AleDifference,
     BoolArray,
     FloatArray,
     IntArray,
-    JansenTotal,
-    PairwiseShapley,
-    Term,
     subsets,
     union,
     without,
 )
-
-FIRST = frozenset({0})
-SECOND = frozenset({1})
-TERMS = [
-    frozenset(),
-    FIRST,
-    JansenTotal(FIRST),
-    JansenTotal(SECOND),
-    PairwiseShapley("shapley", (FIRST,)),
-    PairwiseShapley("shapley", (FIRST,), (FIRST, SECOND)),
-    AleDifference(AleColumn(0), averaged=True),
-    AleDifference(AleColumn(0), averaged=False),
-    AleDifference(AleColumn(0, intervals=20), averaged=True),
-    AleDifference(AleColumn(1), averaged=True),
-]
-
-
-def test_every_kind_of_term_is_a_key_of_its_own():
-    """Named tuples of equal items are equal, whatever their classes: no two kinds may have them."""
-    combination = {term: float(place) for place, term in enumerate(TERMS)}
-    assert len(combination) == len(TERMS)
-    assert {type(term) for term in TERMS} == set(get_args(Term)) - {frozenset[int]} | {frozenset}
-    assert combination[AleDifference(AleColumn(0, intervals=10), averaged=True)] == 6.0
-
-
-@pytest.mark.parametrize("term", TERMS)
-def test_a_term_comes_back_from_a_pickle(term):
-    back = pickle.loads(pickle.dumps(term))
-    assert type(back) is type(term)
-    assert back == term
-    assert hash(back) == hash(term)
 
 
 @pytest.mark.parametrize(
