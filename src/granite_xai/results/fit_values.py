@@ -19,7 +19,7 @@ from granite_xai.algebra.masking import Marginal
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.curves.curves import CurveMaker
+from granite_xai.curves.description import CurveMaker
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import GraniteBase, fitted_view
