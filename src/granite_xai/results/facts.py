@@ -1,4 +1,4 @@
-"""What a fit knows about itself: how it ended, which features depend on which, what curves describe, reasons to doubt it.
+"""What a fit knows of itself: how it ended, which features depend on which, what curves describe, reasons to doubt.
 
 Nothing here is English, and nothing asks the model: what has not been computed is not known.
 """
@@ -315,9 +315,7 @@ class FitFacts:
             sizes = others
         largest = max(sizes.values(), default=0.0)
         if largest <= 0:
-            return Dependence(
-                moderators=tuple(split_columns), first_split=figures.root.column
-            )
+            return Dependence(moderators=tuple(split_columns), first_split=figures.root.column)
         # Equal sizes differ by rounding: they keep their order.
         ranked = sorted(sizes, key=lambda name: -round(sizes[name] / largest, 9))
         ranked = [name for name in ranked if sizes[name] >= FURTHER_FEATURE * largest]
@@ -334,7 +332,7 @@ class FitFacts:
     def _sizes_of_differences(self, figures: NodeFigures) -> dict[str, float]:
         """How far the curves of each feature lie apart; without curves, how far its heterogeneity falls."""
         curves = self.curves
-        if curves is None or any(curve.column is None for curve in curves):
+        if curves is None or not set(curves.labels) <= set(set_names(figures)):
             removed = figures.removed.tolist()
             return dict(zip(set_names(figures), removed, strict=True))
         sizes = {}

@@ -167,7 +167,7 @@ def _tree(
     # Heading, value at each node, its text, and the value whose bar is full; means have no natural zero.
     columns: list[tuple[str, list[float], Callable[[float], str], float]] = [
         ("rows", shares, share, 1.0),
-        ("mean prediction", means, lambda mean: unit.level(mean, bare=True), math.nan),
+        ("mean prediction", means, _on_one_scale(means, unit), math.nan),
     ]
     if is_effect:
         head = f"rows stray ({unit.noun})" if unit.noun else "rows stray"
@@ -187,6 +187,20 @@ def _tree(
                 figures.append(text(value))
         lines.append(TreeLine(branch, depth, label, figures))
     return Tree([column[0] for column in columns], lines)
+
+
+def _on_one_scale(values: Sequence[float], unit: OutputUnit) -> Callable[[float], str]:
+    """The text of a value beside others: what is much smaller than the largest has no more decimals than the scale."""
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    decimals = 0 if largest == 0 else max(2 - math.floor(math.log10(largest)), 0)
+
+    def text(value: float) -> str:
+        if unit.probability or not math.isfinite(value):
+            return unit.level(value, bare=True)
+        rounded = round(value, decimals) + 0.0
+        return f"{rounded:.{decimals}f}" if rounded == 0 else unit.level(rounded, bare=True)
+
+    return text
 
 
 class FitWords:

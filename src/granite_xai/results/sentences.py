@@ -94,8 +94,8 @@ class Sentence(str):
         sentence.facts = tuple(facts)
         return sentence
 
-    def __getnewargs__(self) -> tuple[str, tuple[Fact, ...]]:
-        return str(self), self.facts
+    def __reduce__(self) -> tuple[type[Sentence], tuple[str, tuple[Fact, ...]]]:
+        return Sentence, (str(self), self.facts)
 
 
 NOTHING = Sentence("")
@@ -329,20 +329,27 @@ def _headline_of_effects(facts: FitFacts, output: OutputWords, counted: Fact) ->
             is_rooted = facts.figures.is_rooted
             spread_text = f" ({output.unit.spread(size) if is_rooted else f'±{amount(size)}'})"
         return Sentence(f"Rows differ{spread_text}{_why_no_rule(facts)}", [_stray(facts)])
-    described = facts.described
     finding = _dependence_sentence(facts.dependence, output)
-    if described is None or facts.fitted.level is None:
+    if facts.described is None or facts.fitted.level is None:
         return finding
+    return _nearly_enough(facts, facts.described, finding)
+
+
+def _nearly_enough(facts: FitFacts, described: Described, finding: Sentence) -> Sentence:
+    """That regions add little, where they do; the finding where they add more."""
     gain = described.in_regions - described.overall
     if not 0 <= gain < NEARLY_ENOUGH:
         return finding
-    points = "less than 1 point" if gain < 0.005 else f"{100 * gain:.0f} point"
-    points += "s" if gain >= 0.015 else ""
-    where = f"{finding[:1].lower()}{finding[1:]}"
-    one_curve = f"describes {share(max(described.overall, 0.0))} of the model"
-    text = f"One curve per feature is nearly enough: it {one_curve}; regions add {points}, where {where}"
+    points = "less than 1 point"
+    if gain >= 0.005:
+        points = f"{100 * gain:.0f} point{'s' if gain >= 0.015 else ''}"
+    what, it = _what_describes(facts)
+    where = f"where {finding[:1].lower()}{finding[1:]}"
+    overall = f"{_describe(it)} {share(max(described.overall, 0.0))} of the model"
+    text = f"{what} {'is' if it == 'it' else 'are'} nearly enough: {it} {overall}; regions add {points}, {where}"
     if described.overall < LARGE:
-        text = f"Regions help little: one curve per feature {one_curve}, and they add {points}, where {where}"
+        what = f"{what[:1].lower()}{what[1:]}"
+        text = f"Regions help little: {what} {overall}, and they add {points}, {where}"
     return Sentence(text, [*_described_facts(described), *finding.facts])
 
 
@@ -461,22 +468,27 @@ def _benefit(facts: FitFacts) -> Sentence:
     if facts.outcome == "nothing" and not facts.wavering:
         if facts.is_constant:
             return NOTHING
-        return Sentence(f"{_what_describes(facts)} the whole model.", [_stray(facts)])
+        what, pronoun = _what_describes(facts)
+        return Sentence(f"{what} {_describe(pronoun)} the whole model.", [_stray(facts)])
     if facts.described is None:
         return NOTHING
     return _described_sentence(facts, facts.described)
 
 
-def _what_describes(facts: FitFacts) -> str:
-    """What describes the model, with its verb."""
+def _what_describes(facts: FitFacts) -> tuple[str, str]:
+    """What describes the model, and its pronoun."""
     if facts.fitted.level is None:
-        return "The paper's surrogate describes"
+        return "The paper's surrogate", "it"
     influence = facts.question.first.influence
     if isinstance(influence, Interactions):
-        return f"The effects of up to {influence.order} features describe"
+        return f"The effects of up to {influence.order} features", "they"
     if influence.key == "individual":
-        return "One curve per feature describes"
-    return "One effect per feature or group describes"
+        return "One curve per feature", "it"
+    return "One effect per feature or group", "it"
+
+
+def _describe(pronoun: str) -> str:
+    return "describes" if pronoun == "it" else "describe"
 
 
 def _described_facts(described: Described) -> list[Fact]:
@@ -505,7 +517,8 @@ def _described_sentence(facts: FitFacts, described: Described) -> Sentence:
     if interval:
         basis = f"{100 * described.confidence_level:g}% interval {interval}, {basis}"
     overall = share(max(described.overall, 0.0))
-    opening = f"{_what_describes(facts)} {overall} of the model"
+    what, pronoun = _what_describes(facts)
+    opening = f"{what} {_describe(pronoun)} {overall} of the model"
     if facts.outcome != "regions":
         return Sentence(f"{opening} ({basis}).", _described_facts(described)[:1])
     n_regions = len(facts.fitted.partition)
@@ -623,24 +636,25 @@ def _curves_line(facts: FitFacts) -> Sentence:
         return NOTHING
     if facts.fitted.level is None:
         return NOTHING
-    noun = "curves" if all(curve.column is not None for curve in curves) else "effects"
-    one = "curve per feature" if noun == "curves" else "effect of each"
+    stated = [Fact("curves", len(curves)), *_described_facts(described)]
+    in_regions = f"{in_regions_text(described).share} of the model"
+    overall = share(max(described.overall, 0.0))
+    if any(curve.column is None for curve in curves):
+        text = f"{len(curves)} effects describe {in_regions} (one of each feature or group: {overall})."
+        return Sentence(text, stated)
     clauses = []
-    for labels, one_verb, verb in (
+    for labels, singular, plural in (
         (curves.differs, "differs by region", "differ by region"),
         (curves.same, "is the same everywhere", "are the same everywhere"),
         (curves.hardly, "hardly matters", "hardly matter"),
     ):
         names = [feature_text(label) for label in labels]
         if names:
-            clauses.append(
-                f"{_first_names(names, MOST_LISTED)} {one_verb if len(names) == 1 else verb}"
-            )
-    shares = f"{in_regions_text(described).share} of the model (one {one}: {share(max(described.overall, 0.0))})"
-    return Sentence(
-        f"{len(curves)} {noun} describe {shares}: {'; '.join(clauses)}.",
-        [Fact("curves", len(curves)), *_described_facts(described)],
-    )
+            verb = singular if len(names) == 1 else plural
+            clauses.append(f"{_first_names(names, MOST_LISTED)} {verb}")
+        stated += [Fact(plural, 1.0, feature=label) for label in labels]
+    opening = f"{len(curves)} curves describe {in_regions} (one curve per feature: {overall})"
+    return Sentence(f"{opening}: {'; '.join(clauses)}.", stated)
 
 
 def _details(facts: FitFacts, output: OutputWords) -> Sentence:
@@ -673,7 +687,10 @@ def _little_on_average(curve: SharedCurve, output: OutputWords) -> Sentence:
     size = output.unit.effect(curve.range)
     spread = output.unit.effect(curve.spread)
     name = feature_text(curve.label)
-    facts = [_range(curve), Fact("spread", curve.spread, feature=curve.label, regions=curve.regions)]
+    facts = [
+        _range(curve),
+        Fact("spread", curve.spread, feature=curve.label, regions=curve.regions),
+    ]
     text = f"On average {name} shifts {output.name} by up to {size} only, but single rows typically by {spread}."
     return Sentence(text, facts)
 
@@ -689,8 +706,12 @@ def _error(curve: SharedCurve) -> float:
     rows = curve.shares > 0
     if not rows.any():
         return 0.0
-    highest = max(range(len(rows)), key=lambda place: curve.effects[place] if rows[place] else -math.inf)
-    lowest = min(range(len(rows)), key=lambda place: curve.effects[place] if rows[place] else math.inf)
+    highest = max(
+        range(len(rows)), key=lambda place: curve.effects[place] if rows[place] else -math.inf
+    )
+    lowest = min(
+        range(len(rows)), key=lambda place: curve.effects[place] if rows[place] else math.inf
+    )
     return float(curve.errors[highest] + curve.errors[lowest])
 
 
@@ -710,7 +731,7 @@ def _where(facts: FitFacts, rule: Rule) -> str:
 
 def _main_feature(facts: FitFacts, feature: str, output: OutputWords) -> Sentence:
     """What the main feature does: two shapes, one of different strength, or one beside quiet regions."""
-    if facts.curves is None:
+    if facts.curves is None or feature not in facts.curves.labels:
         return NOTHING
     curves = list(facts.curves.of(feature))
     loud = [curve for curve in curves if not set(curve.regions) <= set(facts.quiet_regions)]
@@ -792,12 +813,17 @@ def _two_strengths(
     if not _clearly_stronger(strongest, weakest):
         return NOTHING
     largest = output.unit.effect(strongest.range)
-    smallest = output.unit.effect(weakest.range, bare=True)
-    largest_where = _where(facts, facts.rule([strongest]))
-    smallest_where = _where(facts, facts.rule([weakest]))
-    shift = f"{name} shifts {subject} by up to {largest} where {largest_where}"
-    text = f"{shift}, by up to {smallest} where {smallest_where}."
+    where = _where(facts, facts.rule([strongest]))
+    text = f"{name} shifts {subject} by up to {largest} where {where}, {_by(facts, weakest, output.unit)}."
     return Sentence(text, [_range(strongest), _range(weakest)])
+
+
+def _by(facts: FitFacts, curve: SharedCurve, unit: OutputUnit) -> str:
+    """How far another curve ranges, and where: ``by up to 17 where workingday = 0``."""
+    where = _where(facts, facts.rule([curve]))
+    if curve.range <= FLAT * facts.largest_range:
+        return f"hardly at all where {where}"
+    return f"by up to {unit.effect(curve.range, bare=True)} where {where}"
 
 
 def _quiet(facts: FitFacts) -> Sentence:
@@ -871,10 +897,13 @@ def region_sentences(facts: FitFacts, region: int, output: OutputWords) -> list[
     if facts.curves is None:
         return []
     sentences = []
-    own = [curve for curve in facts.curves.in_region(region) if curve.label in facts.curves.differs]
-    for curve in sorted(own, key=lambda curve: -curve.range):
+    rule_here = facts.fitted.partition.rules[region]
+    for curve in sorted(facts.curves.in_region(region), key=lambda curve: -curve.range):
         others = [other for other in facts.curves.of(curve.label) if other is not curve]
-        if others:
+        # Along a feature that the region itself is cut on the curve is that of more rows.
+        shared = facts.rule([curve]).conditions
+        own_cuts = [part[0] for part in rule_here.conditions if part not in shared]
+        if others and curve.label in facts.curves.differs and curve.label not in own_cuts:
             sentences.append(_contrast(facts, curve, others, output))
     return [sentence for sentence in sentences if sentence]
 
@@ -901,17 +930,13 @@ def _contrast(
         where = _where(facts, facts.rule([other]))
         text = f"{does}; where {where}, it {_does(facts, other, '', unit)}."
         return Sentence(_capitalised(text), [*stated, _shape_fact(facts, other)])
-    weaker = [other for other in others if _clearly_stronger(here, other)]
-    stronger = [other for other in others if _clearly_stronger(other, here)]
-    if weaker:
-        other = min(weaker, key=lambda curve: curve.range)
-        where = _where(facts, facts.rule([other]))
-        size = f"{unit.effect(here.range)}, {unit.effect(other.range, bare=True)} where {where}"
-        return Sentence(_capitalised(f"{does}, by up to {size}."), [*stated, _range(other)])
-    if stronger:
-        other = max(stronger, key=lambda curve: curve.range)
-        where = _where(facts, facts.rule([other]))
-        size = f"{unit.effect(here.range)} only, {unit.effect(other.range, bare=True)} where {where}"
+    by_range = sorted(others, key=lambda curve: curve.range)
+    weaker = [other for other in by_range if _clearly_stronger(here, other)]
+    stronger = [other for other in reversed(by_range) if _clearly_stronger(other, here)]
+    if weaker or stronger:
+        other = weaker[0] if weaker else stronger[0]
+        only = "" if weaker else " only"
+        size = f"{unit.effect(here.range)}{only} ({_by(facts, other, unit)})"
         return Sentence(_capitalised(f"{does}, by up to {size}."), [*stated, _range(other)])
     return _curve_sentence(facts, here, output)
 
@@ -941,7 +966,8 @@ def _doubts(facts: FitFacts) -> list[Sentence]:
         doubts.append(Sentence(text, [Fact("halves", first.count, feature=first.column)]))
     small = facts.small_regions
     stated = [
-        Fact("rows", facts.fitted.partition[region].n_samples, regions=(region,)) for region in small
+        Fact("rows", facts.fitted.partition[region].n_samples, regions=(region,))
+        for region in small
     ]
     if len(small) == 1:
         n_rows = int(stated[0].value)

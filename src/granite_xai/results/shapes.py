@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,26 +33,20 @@ MOST_PLACES = 40  # of a curve; more levels are joined to places with about equa
 MOST_LABELS = 3  # that are named as highest or as lowest
 LONGEST_LABEL = 40
 
-VERBS = {
+VERBS: dict[str, str | tuple[str, str]] = {
     "constant": ("is that of {feature} = {0}", "is that of {0} alone"),
     "flat": ("hardly depends on {feature}", "hardly varies"),
     "rises": ("rises with {feature}", "rises"),
     "falls": ("falls with {feature}", "falls"),
-    "level, rises": ("is level up to {feature} {0}, then rises", "is level up to {0}, then rises"),
-    "level, falls": ("is level up to {feature} {0}, then falls", "is level up to {0}, then falls"),
-    "rises, level": (
-        "rises up to {feature} {0}, then is level",
-        "rises up to {0}, then is level",
-    ),
-    "falls, level": (
-        "falls up to {feature} {0}, then is level",
-        "falls up to {0}, then is level",
-    ),
-    "peak": ("peaks at {feature} {0}", "peaks at {0}"),
-    "valley": ("is lowest at {feature} {0}", "is lowest at {0}"),
-    "high": ("is highest from {feature} {0} to {1}", "is highest from {0} to {1}"),
-    "low": ("is lowest from {feature} {0} to {1}", "is lowest from {0} to {1}"),
-    "two peaks": ("peaks at {feature} {0} and {1}", "peaks at {0} and {1}"),
+    "level, rises": "is level up to {about}{feature} {0}, then rises",
+    "level, falls": "is level up to {about}{feature} {0}, then falls",
+    "rises, level": "rises up to {about}{feature} {0}, then is level",
+    "falls, level": "falls up to {about}{feature} {0}, then is level",
+    "peak": "peaks at {about}{feature} {0}",
+    "valley": "is lowest at {about}{feature} {0}",
+    "high": "is highest from {about}{feature} {0} to {1}",
+    "low": "is lowest from {about}{feature} {0} to {1}",
+    "two peaks": "peaks at {about}{feature} {0} and {1}",
     "higher": ("is higher for {feature} = {0} than for {1}", "is higher for {0} than for {1}"),
     "labels": (
         "is highest for {feature} = {0}, lowest for {1}",
@@ -60,7 +55,7 @@ VERBS = {
     "varies": ("varies along {feature}, by up to {range}", "varies by up to {range}"),
     "effect": ("changes with {feature}, by up to {range}", "changes by up to {range}"),
 }
-"""What the output does, with the feature named and where it has been named."""
+"""What the output does, with the feature named and where it has been named; values without ``=`` follow its name."""
 
 FAMILY = {"peak": "high", "valley": "low", "higher": "labels"}
 """Kinds that differ in how they are said only."""
@@ -78,6 +73,8 @@ class Shape:
         The values that it names.
     levels : tuple of int
         The same as positions among the levels of the column; of spans both ends.
+    is_about : bool
+        Whether these values are not known exactly.
     size, error : float
         Of the smallest turn that it tells (without turns the range), and the standard error of that difference at most.
     """
@@ -85,6 +82,7 @@ class Shape:
     kind: str
     places: tuple[str, ...] = ()
     levels: tuple[int, ...] = ()
+    is_about: bool = False
     size: float = math.nan
     error: float = math.nan
 
@@ -96,9 +94,13 @@ class Shape:
         >>> Shape("two peaks", ("8", "17")).words("hr"), Shape("rises").words("")
         ('peaks at hr 8 and 17', 'rises')
         """
-        with_feature, without = VERBS[self.kind]
-        template = with_feature if feature else without
-        return template.format(*self.places, feature=feature, range=range_text)
+        templates = VERBS[self.kind]
+        if isinstance(templates, tuple):
+            template = templates[0] if feature else templates[1]
+        else:
+            template = templates if feature else templates.replace("{feature} ", "")
+        about = "about " if self.is_about else ""
+        return template.format(*self.places, about=about, feature=feature, range=range_text)
 
 
 class _Points(NamedTuple):
@@ -165,7 +167,7 @@ def _points(curve: SharedCurve, column: Column) -> _Points:
     middles = np.cumsum(points.weights) - points.weights / 2
     place = np.minimum((middles * MOST_PLACES).astype(np.intp), MOST_PLACES - 1)
     place = np.unique(place, return_inverse=True)[1]
-    mass = np.bincount(place, points.weights)
+    mass = np.asarray(np.bincount(place, points.weights), dtype=np.float64)
     middle = np.searchsorted(middles, np.cumsum(mass) - mass / 2).clip(max=len(levels) - 1)
     return _Points(
         x=np.bincount(place, points.weights * points.x) / mass,
@@ -189,9 +191,8 @@ def _shape(
     """A shape that names some places; ``is_about``: these are not known exactly."""
     levels = [int(points.levels[place]) for place in named]
     texts = [place_text(column, level) for level in levels]
-    if is_about or (column.kind == "numeric" and not _is_whole(column)):
-        texts[:1] = [f"about {text}" for text in texts[:1]]
-    return Shape(kind, tuple(texts), tuple(levels), size, error)
+    is_rounded = column.kind == "numeric" and not _is_whole(column)
+    return Shape(kind, tuple(texts), tuple(levels), is_about or is_rounded, size, error)
 
 
 def place_text(column: Column, level: int) -> str:
@@ -204,15 +205,27 @@ def place_text(column: Column, level: int) -> str:
         Its place among the levels of the column.
     """
     value = column.levels[level]
-    if column.kind != "numeric":
-        return shortened(plain(value), LONGEST_LABEL)
-    if _is_whole(column):
-        return with_minus(column_number(float(value)))
+    if column.kind != "numeric" or _is_whole(column):
+        return level_text(column, value)
     low, high = np.quantile(column.values[~column.missing], [0.05, 0.95])
     if not high > low:
-        return with_minus(column_number(float(value)))
+        return level_text(column, value)
     digits = 1 - math.floor(math.log10(high - low))
-    return with_minus(column_number(round(float(value), digits) + 0.0))
+    return level_text(column, round(float(value), digits) + 0.0)
+
+
+def level_text(column: Column, level: Any) -> str:
+    """A value of a column as a person would write it.
+
+    Parameters
+    ----------
+    column : Column
+    level : object
+        A present value of it.
+    """
+    if column.kind == "numeric":
+        return with_minus(column_number(float(level)))
+    return shortened(plain(level), LONGEST_LABEL)
 
 
 def _is_whole(column: Column) -> bool:
@@ -235,7 +248,9 @@ def _labels(curve: SharedCurve, column: Column, points: _Points) -> Shape:
             int(place)
             for place in from_end
             if abs(points.y[place] - points.y[end])
-            <= max(TURN * curve.range, ERRORS * points.error_between(int(place), end) * (place != end))
+            <= max(
+                TURN * curve.range, ERRORS * points.error_between(int(place), end) * (place != end)
+            )
         ]
         ends.append(alike)
     high, low = ends
@@ -249,7 +264,7 @@ def _labels(curve: SharedCurve, column: Column, points: _Points) -> Shape:
         for places in ends
     ]
     levels = tuple(int(points.levels[place]) for place in (*high, *low))
-    return Shape("labels", tuple(texts), levels, size, error)
+    return Shape("labels", tuple(texts), levels, size=size, error=error)
 
 
 # Ordered values ---------------------------------------------------------------------------------------
@@ -371,7 +386,7 @@ def _turns(
     """The smallest step between an end and the turns that follow, and its error; None where one cannot be told."""
     y, weights = points.y, points.weights
     smallest: tuple[float, float] | None = None
-    for shoulder, turn in zip(places, places[1:], strict=False):
+    for shoulder, turn in pairwise(places):
         step = sign * float(y[turn] - y[shoulder])
         sign = -sign
         error = points.error_between(shoulder, turn)
