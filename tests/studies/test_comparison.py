@@ -24,7 +24,7 @@ def test_clusters_stay_together_when_rows_are_halved():
     rows = np.repeat(np.arange(200), 4)
     repeated = X.iloc[:200].iloc[rows].reset_index(drop=True)
     values = gx.compare(MODELS, repeated, clusters=rows).cases[0].values
-    assert set(values.clusters) == set(range(100))
+    assert set(values.rows.clusters) == set(range(100))
     assert values.table.n_rows == 400
 
 

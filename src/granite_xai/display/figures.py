@@ -15,7 +15,7 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import rows_of
 from granite_xai.base.text import drawable, wrapped
-from granite_xai.results.scopes import Scope
+from granite_xai.results.values import Scope
 from granite_xai.tables import Table, frame
 
 if TYPE_CHECKING:

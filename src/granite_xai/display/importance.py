@@ -27,15 +27,15 @@ from granite_xai.display.figures import (
     tidy,
 )
 from granite_xai.display.palette import PALE, SIDES, region_style
-from granite_xai.results.scopes import Scope
-from granite_xai.results.shown_sides import (
+from granite_xai.results.values import (
     EFFECTS,
     MEASURES,
+    Scope,
+    Values,
     chosen_question,
     shown_names,
     sides_shown,
 )
-from granite_xai.results.shown_values import RowsToShow
 from granite_xai.tables import Table
 
 if TYPE_CHECKING:
@@ -113,10 +113,10 @@ class ImportanceDisplay(Drawn):
         behavior = _common_behavior(sides)
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
-        rows_to_show = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
-        by_scope = rows_to_show.values(sides)
-        values = np.stack([scope.sizes for scope in by_scope.regions])
-        errors = np.stack([scope.errors for scope in by_scope.regions])
+        rows_to_show = Values.of_rows(g, X, y, sides, max_samples, sample_weight)
+        by_scope = rows_to_show.explained(sides)
+        values = np.stack([scope.sizes for scope in by_scope.scopes])
+        errors = np.stack([scope.errors for scope in by_scope.scopes])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
         measure = MEASURES[behavior]
         if behavior == "risk":

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.results.scopes import Scope
+from granite_xai.results.values import Scope
 from granite_xai.studies.case_figures import Case
 from granite_xai.tables import MISSING_CODE
 
@@ -87,7 +87,7 @@ def average_effect(
     mean = centred @ shares  # (points,)
     # The squared standard error is the sum over clusters of (sum over rows of share * deviation)^2.
     deviations = (centred - mean[:, None]) * shares
-    clusters = case.values.clusters[rows]
+    clusters = case.values.rows.clusters[rows]
     by_cluster = [np.bincount(clusters, weights=deviation) for deviation in deviations]
     degrees = max(len(np.unique(clusters)) - 1, 1)
     quantile = float(stdtrit(degrees, 0.5 + level / 2))

@@ -22,8 +22,7 @@ from granite_xai.estimator import Granite, fit_granite
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.noise import STEP, Signs, noise_of
 from granite_xai.regions import Partition
-from granite_xai.results.fit_values import FitValues, known_values
-from granite_xai.results.scopes import Scope
+from granite_xai.results.values import Scope, Values
 from granite_xai.studies.cases import CaseInput
 
 REGION_MEASURES = ("fraction", "mean prediction", "risk", "disagreement")
@@ -36,7 +35,7 @@ class Case(NamedTuple):
     Parameters
     ----------
     name : str
-    values : FitValues
+    values : Values
         The table and what the model predicts for it.
     scopes : tuple of Scope
         The rows of each region; a region may have none.
@@ -51,7 +50,7 @@ class Case(NamedTuple):
     """
 
     name: str
-    values: FitValues
+    values: Values
     scopes: tuple[Scope, ...]
     figures: FloatArray
     moves: FloatArray
@@ -75,13 +74,13 @@ def measure_case(case: CaseInput, partition: Partition, options: Mapping[str, An
     one_region = {"max_depth": 0, "partitioner": None, "holdout": False}
     granite = Granite(model, **{**options, **one_region})
     fit_granite(granite, case.X, case.y, case.weights, case.clusters)
-    values, _ = known_values(granite, case.X, case.y)
+    values = Values.of_fit(granite, case.X, case.y)
     regions = partition.apply(values.table)
     scopes = []
     for number, rule in enumerate(partition.rules):
         scopes.append(Scope(region=number, rows=np.flatnonzero(regions == number), rule=str(rule)))
     figures = _figures_by_region(values, scopes)  # (1 + 2 P, regions, figures)
-    n_observations = _observations(values.clusters, scopes, figures.shape[2])
+    n_observations = _observations(values.rows.clusters, scopes, figures.shape[2])
     return Case(
         name=case.name,
         values=values,
@@ -129,11 +128,11 @@ def _moves(figures: FloatArray, n_observations: IntArray) -> FloatArray:
     return np.asarray((with_signs - against_signs) / (2 * STEP) * np.sqrt(few))
 
 
-def _figures_by_region(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
+def _figures_by_region(values: Values, scopes: Sequence[Scope]) -> FloatArray:
     """The figures of every region under every line of weights, (1 + 2 P, regions, figures)."""
     question = values.fitted.questions[0]
     evaluations = values.evaluations
-    signs = Signs.drawn(values.clusters, values.seed)
+    signs = Signs.drawn(values.rows.clusters, values.fitted.settings.seed)
     moved = STEP * signs.signs.T  # (P, n)
     factors = np.concatenate([np.ones((1, len(signs))), 1 + moved, 1 - moved])
     weight_lines = factors * evaluations.weights  # (1 + 2 P, n)
@@ -172,7 +171,7 @@ class _WeightedRegion:
 
     Parameters
     ----------
-    values : FitValues
+    values : Values
         Of all rows.
     question : ResolvedQuestion
     rows : array of shape (m,)
@@ -183,7 +182,7 @@ class _WeightedRegion:
     weight_lines : array of shape (1 + 2 P, m)
     """
 
-    values: FitValues
+    values: Values
     question: ResolvedQuestion
     rows: IntArray
     evaluations: Evaluations
