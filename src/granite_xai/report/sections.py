@@ -504,7 +504,10 @@ def document_of(source: Source, facts: Mapping[str, Any], sections: Sequence[Sec
 
 def _tree_blocks(source: Source) -> list[Block]:
     """The tree as print shows it."""
-    return []
+    result = source.fitted
+    printed = printed_result(result, source.granite.diagnostics_)
+    tree = printed.named_tree(result.partition.region_names)
+    return [] if tree is None else [tree]
 
 
 def _in_text(block: Block | Figure | Card) -> list[Block]:
