@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.document import Document, Paragraph, Printable, Table
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import UNKNOWN, amount, count, share, signed
 from granite_xai.base.parallel import one_blas_thread
-from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import plain, shortened
 from granite_xai.estimator import Granite
 from granite_xai.fitting.fitted import fitted_view
@@ -225,12 +225,12 @@ class Comparison(Printable):
             table.append((str(region), case, *texts, titles[region]))
         return table
 
-    def _summary(self) -> TextSummary:
+    def _document(self) -> Document:
+        head, *rows = self.lines()
         case_column = 1
         region_column = 3 + len(REGION_MEASURES)
-        return TextSummary(
-            sentences=self.sentences(), table=self.lines(), left=(case_column, region_column)
-        )
+        sentences = map(Paragraph, self.sentences())
+        return Document([*sentences, Table(head, rows, left=(case_column, region_column))])
 
     def __repr__(self) -> str:
         names = ", ".join(plain(name) for name in self.names)

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.algebra.disagreement import Disagreement, questions
+from granite_xai.base.document import Bar, Document, Paragraph, Printable, Table
 from granite_xai.base.errors import Diagnostics, InputError
-from granite_xai.base.notebook import Bar
 from granite_xai.base.numbers import ROUNDING, UNKNOWN, share, share_interval
 from granite_xai.base.options import choose, whole_number
-from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import drawable, wrapped
 from granite_xai.display.figures import SMALL, tidy
 from granite_xai.display.palette import BLUE, GREY
@@ -150,14 +149,16 @@ class GroupProposal(Printable):
         names = "; ".join(self.groups)
         return f"Explain together: {names}. This removes {removed} of the heterogeneity."
 
-    def _summary(self) -> TextSummary:
-        table: list[tuple[object, ...]] = []
-        if self.merges:
-            table.append(("explained together", "heterogeneity removed", "interval"))
+    def _document(self) -> Document:
+        sentences = [Paragraph(self._finding), Paragraph(self.reason)]
+        if not self.merges:
+            return Document(sentences)
+        rows = []
         for merge in self.merges:
             removed = Bar(text=share(merge.removed), fraction=merge.removed)
-            table.append((group_name(merge.features), removed, merge.interval))
-        return TextSummary(sentences=[self._finding, self.reason], table=table, left=(0,))
+            rows.append((group_name(merge.features), removed, merge.interval))
+        head = ("explained together", "heterogeneity removed", "interval")
+        return Document([*sentences, Table(head, rows, left=(0,))])
 
     def __repr__(self) -> str:
         return f"<GroupProposal: {', '.join(self.groups) or 'no groups'}>"
