@@ -22,11 +22,11 @@ ROOMS: dict[str, tuple[str, str]] = {
         "What every room shares: types, errors, options, limits, threads, files, numbers as text",
     ),
     "tables": ("X", "A table comes in: kinds of columns, distinct values, rows in a fixed order"),
+    "document": ("", "Charts: the axis of a feature and marks as plain data"),
     "models": ("F", "A model comes in: the only room that calls it; outputs, targets, workers"),
-    "trees": ("E_S", "Tree ensembles and additive models that are read instead of asked"),
     "evaluations": (
         "E_S",
-        "What the model says about recombined rows: which values, how many, how exactly",
+        "What the model says about recombined rows: which values, how many, how exactly; trees that are read",
     ),
     "algebra": (
         "F_T ν φ R",
@@ -53,7 +53,7 @@ ROOMS: dict[str, tuple[str, str]] = {
 BOXES = [
     (0, 0, "X", "tables", "your table"),
     (0, 1, "F", "models", "your model"),
-    (1, 0, "E_S", "evaluations, trees", "answers on\nrecombined rows"),
+    (1, 0, "E_S", "evaluations", "answers on\nrecombined rows"),
     (2, 0, "F_T", "algebra", "hidden columns\naveraged"),
     (3, 0, "ν", "algebra", "prediction,\nvariance or loss"),
     (4, 0, "φ", "algebra", "effects of\ncolumns and groups"),

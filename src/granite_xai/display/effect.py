@@ -13,7 +13,7 @@ from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Individual
 from granite_xai.base.numbers import share
 from granite_xai.base.options import whole_number
-from granite_xai.base.text import MISSING, distinct_labels, drawable, shortened
+from granite_xai.base.text import MISSING, drawable, shortened
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray
 from granite_xai.display.axis import Axis
 from granite_xai.display.effect_lines import MOST_CURVES, FeatureInScope, Line, Panel, lines_of
@@ -21,14 +21,15 @@ from granite_xai.display.figures import (
     SMALL,
     Axes,
     Drawn,
+    drawn_labels,
     framed,
     grid_of,
     set_title,
     sheet,
     tidy,
 )
-from granite_xai.display.palette import BLACK, GREY, PALE, region_color
 from granite_xai.display.sides import local_sides
+from granite_xai.document.chart import BLACK, GREY, PALE, region_color
 from granite_xai.results.values import Explained, Values, chosen_question, shown_names
 from granite_xai.tables import Table
 
@@ -179,7 +180,7 @@ class EffectDisplay(Drawn):
         return self._keep(drawn, ax, self._headline(scopes - 1), self._legend(), (features, scopes))
 
     def _headline(self, regions: int) -> str:
-        labels = distinct_labels(self.table.names, 24)
+        labels = drawn_labels(self.table.names, 24)
         features = [labels[panels[0].axis.column.position] for panels in self.panels]
         features_text = f"{len(features)} features"
         if len(features) < 3:
@@ -219,7 +220,7 @@ class EffectDisplay(Drawn):
         span = 1.0
         if high > low:
             span = high - low
-        name = distinct_labels(self.table.names, 24)[panels[0].axis.column.position]
+        name = drawn_labels(self.table.names, 24)[panels[0].axis.column.position]
         what = "prediction"
         if self.prediction != "predict":
             what = drawable(shortened(self.prediction, 40))

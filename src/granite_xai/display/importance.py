@@ -14,11 +14,12 @@ from granite_xai.algebra.influence import Individual
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import count
 from granite_xai.base.options import choose, whole_number
-from granite_xai.base.text import distinct_labels, drawable, wrapped
+from granite_xai.base.text import drawable, wrapped
 from granite_xai.base.typing import FloatArray
 from granite_xai.display.figures import (
     SMALL,
     Drawn,
+    drawn_labels,
     framed,
     grid_of,
     scope_label,
@@ -26,7 +27,7 @@ from granite_xai.display.figures import (
     sheet,
     tidy,
 )
-from granite_xai.display.palette import PALE, SIDES, region_style
+from granite_xai.document.chart import ON_WHITE, PALE, SIDES
 from granite_xai.results.values import (
     EFFECTS,
     MEASURES,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = {"paired": "paired", "layered": "layered"}
+PATTERNS = ("", "///", "...", "xxx")  # of areas: they repeat the colours with a pattern
 BARS_HEIGHT = 0.76  # share of a line that its bars fill
 
 
@@ -232,7 +234,7 @@ def _common_behavior(sides: Sequence[Explainer]) -> str:
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
     """Names of sets as labels of a vertical axis."""
     names = [" × ".join(members) for members in sets]
-    return [wrapped(name, width, 3) for name in distinct_labels(names)]
+    return [wrapped(name, width, 3) for name in drawn_labels(names)]
 
 
 def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
@@ -289,6 +291,12 @@ def _draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None
                 linewidth=0.6,
                 **region_style(regions[k].region or 0),
             )
+
+
+def region_style(region: int) -> dict[str, Any]:
+    """Colour and pattern of a region that is drawn as an area."""
+    turn, place = divmod(region, len(ON_WHITE))
+    return {"facecolor": ON_WHITE[place], "hatch": PATTERNS[turn % len(PATTERNS)]}
 
 
 def _handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:

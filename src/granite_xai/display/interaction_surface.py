@@ -15,7 +15,7 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.curves.grids import ice_curves
 from granite_xai.display.axis import Axis, ShownLevels, shown_levels
 from granite_xai.display.figures import SMALL
-from granite_xai.display.palette import GREY
+from granite_xai.document.chart import GREY
 from granite_xai.models import Predictor
 from granite_xai.results.values import Scope, Values
 from granite_xai.tables import Table, read_table, recombine

@@ -28,7 +28,7 @@ from granite_xai.display.interaction_network import (
     draw_network,
 )
 from granite_xai.display.interaction_surface import Surface, draw_surfaces, surface_of
-from granite_xai.display.palette import BLUE, ORANGE
+from granite_xai.document.chart import BLUE, ORANGE
 from granite_xai.results.values import MEASURES, Scope, Values, chosen_question
 from granite_xai.tables import Table
 

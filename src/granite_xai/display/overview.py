@@ -13,11 +13,20 @@ from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Individual
 from granite_xai.base.numbers import count
 from granite_xai.base.options import whole_number
-from granite_xai.base.text import distinct_labels, drawable, wrapped
+from granite_xai.base.text import drawable, wrapped
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.display.figures import SMALL, Axes, Drawn, framed, scope_label, sheet, tidy
-from granite_xai.display.palette import BLACK, GREY, PALE, region_color
+from granite_xai.display.figures import (
+    SMALL,
+    Axes,
+    Drawn,
+    drawn_labels,
+    framed,
+    scope_label,
+    sheet,
+    tidy,
+)
 from granite_xai.display.sides import local_sides
+from granite_xai.document.chart import BLACK, GREY, PALE, region_color
 from granite_xai.results.values import Scope, Values, chosen_question
 from granite_xai.tables import Column, Table
 
@@ -166,7 +175,7 @@ class OverviewDisplay(Drawn):
         for line, strip in enumerate(self.strips):
             ax.axhline(line + 0.5, color=PALE, linewidth=0.5, zorder=0)
             self._draw_dots(ax, line, strip)
-        names = distinct_labels(self.features, 32)
+        names = drawn_labels(self.features, 32)
         ax.set_yticks(range(len(names)), [wrapped(name, 22, 2) for name in names], fontsize=SMALL)
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(len(names) - 0.4, -0.6)

@@ -13,7 +13,7 @@ from granite_xai.base.numbers import rows_of, share
 from granite_xai.base.text import ALL_ROWS, drawable, shortened, wrapped
 from granite_xai.base.typing import IntArray
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, sheet
-from granite_xai.display.palette import BLACK, GREY, region_color
+from granite_xai.document.chart import BLACK, GREY, region_color
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.regions import Node, Partition, Rule, Split, rule_words, walk
 from granite_xai.results.values import Values, shown_names, side_names

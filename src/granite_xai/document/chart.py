@@ -221,7 +221,7 @@ class FeatureAxis:
             return f"{levels[group[0]]} – {levels[group[-1]]}"
         level = levels[group[0]]
         if self.column.kind == "numeric":
-            return with_minus(column_number(float(level)))
+            return column_number(float(level))
         if levels.dtype.kind == "M":
             return str(level.astype("M8[D]"))
         return str(level)
@@ -451,6 +451,8 @@ def ticks_along(
     gone : bool
         Whether the last place is that of missing values.
     """
+    if kind == "numbers":
+        texts = [with_minus(text) for text in texts]
     named = [Tick(place, text, text) for place, text in zip(x, texts, strict=True)]
     n_present = len(named) - gone
     room = max(2, int(letters / NUMBER_LETTERS))
