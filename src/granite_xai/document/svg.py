@@ -191,18 +191,22 @@ class Frame:
 
     @property
     def left(self) -> float:
+        """The left edge of the plot."""
         return self.margins[0]
 
     @property
     def right(self) -> float:
+        """The right edge of the plot."""
         return self.size[0] - self.margins[1]
 
     @property
     def top(self) -> float:
+        """The upper edge of the plot."""
         return self.margins[2]
 
     @property
     def bottom(self) -> float:
+        """The lower edge of the plot."""
         return self.size[1] - self.margins[3]
 
     def x(self, value: float) -> float:
@@ -304,7 +308,7 @@ def paint_curves(
         known = [(at, frame.y(y)) for at, y in zip(places, curve.y, strict=True) if np.isfinite(y)]
         if known and labels[number]:
             tails.append((known[-1], labels[number], shown_with))
-    shapes += _labels(frame, tails)
+    shapes += _labels(frame, tails, NEAR_END if axis.style == "line" else 0.0)
     shapes.append(line("cross", (0, frame.top), (0, frame.bottom)))
     return figure(
         size,
@@ -395,17 +399,17 @@ def _ice_band(
             spans.append((place, frame.y(high), frame.y(low)))
     if axis.style == "line":
         return area(f"ice {look}", spans) if spans else ""
-    parts = [
-        area(f"ice {look}", [(place - HALF_BAND, *ends), (place + HALF_BAND, *ends)])
-        for place, *ends in spans
-    ]
+    parts = []
+    for place, top, bottom in spans:
+        sides = [(place - HALF_BAND, top, bottom), (place + HALF_BAND, top, bottom)]
+        parts.append(area(f"ice {look}", sides))
     return "".join(parts)
 
 
-def _labels(frame: Frame, tails: Sequence[tuple[Point, str, str]]) -> list[str]:
+def _labels(frame: Frame, tails: Sequence[tuple[Point, str, str]], near_end: float) -> list[str]:
     """Labels beside the ends of curves, one below the other; those of curves that end early stand above their end."""
     shapes = []
-    edge = frame.left + NEAR_END * (frame.right - frame.left)
+    edge = frame.left + near_end * (frame.right - frame.left)
     room = int((frame.size[0] - frame.right - LABEL_GAP) / LETTER_WIDTH)
     at_edge = sorted((tail for tail in tails if tail[0][0] >= edge), key=lambda tail: tail[0][1])
     heights = spread_out([point[1] for point, _, _ in at_edge], (frame.top, frame.bottom))
@@ -493,10 +497,10 @@ def paint_overview(
     frame = Frame(size, (left, right, 20.0, 42.0), limits, (len(strips), 0.0))
     zero = frame.x(0.0)
     shapes = [line("ax", (zero, frame.top), (zero, frame.bottom))]
-    for number in round_ticks(*limits, 3 if is_narrow else 5):
-        shapes.append(
-            text_at(frame.x(number), frame.bottom + 16, write(number), text_anchor="middle")
-        )
+    shapes += [
+        text_at(frame.x(number), frame.bottom + 16, write(number), text_anchor="middle")
+        for number in round_ticks(*limits, 3 if is_narrow else 5)
+    ]
     shapes.append(text_at(frame.right, frame.bottom + 33, title, "t", text_anchor="end"))
     shapes.append(text_at(size[0], 11.0, "mean size", text_anchor="end"))
     names = distinct_labels([strip.name for strip in strips], letters)

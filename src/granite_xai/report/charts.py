@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
 
-
+from granite_xai.algebra.catalog import title
+from granite_xai.base.document import Table
 from granite_xai.base.text import shortened
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.shared import SharedCurve
 from granite_xai.document.chart import FeatureAxis, level_counts
-from granite_xai.base.document import Table
 from granite_xai.document.svg import (
     N_SHADES,
     DrawnCurve,
     Limits,
-    Point,
     Strip,
     paint_curves,
     paint_overview,
 )
+from granite_xai.inference.nodes import tree_places
 from granite_xai.regions import Rule, rule_words
 from granite_xai.report.facts import Source, node_rule
 from granite_xai.tables import Column
@@ -73,9 +73,18 @@ class FeatureChart:
         Of the feature.
     is_small : bool
         Whether it shows one effect, counted from the mean, in a small chart; otherwise predictions.
+    others : mapping of region (None: all rows) to arrays of shape (n_rows,), optional
+        Effects of the feature on single rows by another explanation, whose mean is drawn beside the curve that each
+        region has.
     """
 
-    def __init__(self, source: Source, label: str, is_small: bool = False) -> None:
+    def __init__(
+        self,
+        source: Source,
+        label: str,
+        is_small: bool = False,
+        others: Mapping[int | None, FloatArray] | None = None,
+    ) -> None:
         self.source = source
         self.label = label
         self.is_small = is_small
@@ -84,6 +93,8 @@ class FeatureChart:
             raise ValueError(f"{label} has no curve")
         self.everywhere = everywhere
         told = [curve for curve in source.curves.of(label) if curve.node != 0]
+        if others is not None:
+            told = [_in_region(source, label, region) for region in others if region is not None]
         self.axis = FeatureAxis(
             everywhere.column,
             counts=everywhere.shares * everywhere.n_rows,
@@ -100,6 +111,8 @@ class FeatureChart:
             self._drawn(curve, text, mark)
             for curve, text, mark in zip(self.shared, self.labels, ["", *marks], strict=True)
         ]
+        if others is not None:
+            self.curves = [self._beside(curve, others) for curve in self.curves]
 
     def _varies(self, curve: SharedCurve) -> bool:
         """Whether the feature takes several values in the node's rows; otherwise the split has settled it."""
@@ -124,6 +137,27 @@ class FeatureChart:
             mark=mark,
         )
 
+    def _beside(self, curve: DrawnCurve, others: Mapping[int | None, FloatArray]) -> DrawnCurve:
+        """A curve with the mean of another explanation in the tenths of its rows."""
+        region = None if curve.regions is None else curve.regions[0]
+        values = self.source.values
+        if values is None or not self.axis.ordered:
+            return curve
+        rows = np.arange(values.table.n_rows)
+        mean = self.everywhere.mean
+        if region is not None:
+            rows = np.flatnonzero(values.regions == region)
+            mean = self.source.curves.means[region]
+        column = values.table.columns[self.axis.column.position]
+        places = self.axis.of_rows(column)[rows]
+        order = np.argsort(places, kind="stable")
+        order = order[np.isfinite(places[order]) & (column.codes[rows[order]] >= 0)]
+        tenths = np.array_split(order, min(10, max(len(order), 1)))
+        x = [places[tenth].mean() for tenth in tenths]
+        y = [mean + others[region][tenth].mean() for tenth in tenths]
+        dashed = np.interp(self.axis.x, x, y, left=np.nan, right=np.nan)
+        return curve._replace(dashed=dashed)
+
     @property
     def has_band(self) -> bool:
         """Whether the band of the rows' own curves is always drawn: there is one curve only."""
@@ -135,6 +169,8 @@ class FeatureChart:
         for curve in self.curves:
             ends += [curve.y - np.nan_to_num(curve.half_widths), curve.y]
             ends += [curve.y + np.nan_to_num(curve.half_widths)]
+            if curve.dashed is not None:
+                ends.append(curve.dashed)
             if self.has_band:
                 ends += [curve.low, curve.high]
         heights = np.concatenate(ends)
@@ -156,17 +192,17 @@ class FeatureChart:
         """
         output = self.source.finding.output
         write: Callable[[float], str] = self._level_text
-        title = f"{output.name} ({output.unit.unit})" if output.unit.unit else output.name
+        y_title = f"{output.name} ({output.unit.unit})" if output.unit.unit else output.name
         if self.is_small:
             write = self._effect_text
-            title = f"effect ({output.unit.noun})" if output.unit.noun else "effect"
+            y_title = f"effect ({output.unit.noun})" if output.unit.noun else "effect"
         charts = [
             paint_curves(
                 self.axis,
                 self.curves,
                 limits or self.limits(),
                 size=size,
-                title=title,
+                title=y_title,
                 write=write,
                 css_class=look,
                 band_of_all=self.has_band,
@@ -188,13 +224,51 @@ class FeatureChart:
         return self.source.finding.output.unit.signed_effect(value, bare=True)
 
 
+def _in_region(source: Source, label: str, region: int) -> SharedCurve:
+    """The curve of a feature in a region, as that of this region alone."""
+    curve = next(c for c in source.curves.in_region(region) if c.label == label)
+    nodes = tree_places(source.fitted.partition)
+    node = next(number for number, place in enumerate(nodes) if place.region == region)
+    mean = float(source.curves.means[region])
+    return replace(curve, node=node, regions=(region,), mean=mean)
+
+
+def both_explanations(source: Source) -> Figure | None:
+    """The main feature by both explanations of a question, in every region, where one is neither ICE nor PDP."""
+    resolved = source.fitted.questions[0]
+    question = resolved.question
+    names = [side.name for side in (question.first, question.second)]
+    sides = [number for number, name in enumerate(names) if name not in ("ice", "pdp")]
+    if source.values is None or not sides or resolved.first.behavior.key != "local":
+        return None
+    explained = source.values.of_question(resolved)
+    drawn = [curve.label for curve in source.curves.everywhere if curve.column is not None]
+    labels = [names[0] if len(names) == 1 else "" for names in explained.sets]
+    gaps = explained.scopes[0].gaps
+    largest = sorted(range(len(labels)), key=lambda number: -gaps[number])
+    number = next((number for number in largest if labels[number] in drawn), None)
+    if number is None:
+        return None
+    others = {
+        in_scope.scope.region: in_scope.parts[sides[0]].values[:, number]
+        for in_scope in explained.scopes
+    }
+    chart = FeatureChart(source, labels[number], others=others)
+    other = title(names[sides[0]], "first")
+    return chart.figure(f"Lines: average prediction (PDP). Dashed: {other}, in tenths of the rows.")
+
+
 def curve_labels(source: Source, curves: Sequence[SharedCurve], feature: str) -> list[str]:
     """What stands at the ends of curves: names of regions, or rules without what all of them share.
 
     What the axis shows itself, conditions on its own feature, is left out where something else remains.
     """
     rules = [node_rule(source, curve.node) for curve in curves]
-    shared = set(rules[0].conditions).intersection(*(rule.conditions for rule in rules)) if rules else set()
+    shared = (
+        set(rules[0].conditions).intersection(*(rule.conditions for rule in rules))
+        if rules
+        else set()
+    )
     labels = []
     for curve, rule in zip(curves, rules, strict=True):
         name = source.fitted.partition[curve.regions[0]].name
@@ -267,7 +341,9 @@ def overview_figure(source: Source) -> Figure | None:
     ]
     left_out = len(sets) - len(strips)
     caption = (
-        f"The {len(strips)} features with the largest effects; {left_out} more are not shown." if left_out else ""
+        f"The {len(strips)} features with the largest effects; {left_out} more are not shown."
+        if left_out
+        else ""
     )
     return Figure("effects on single rows", caption, charts)
 
@@ -285,5 +361,3 @@ def _shades(column: Column) -> IntArray:
         by_level = np.full(len(counts), -1)
     by_level[0] = -1
     return np.asarray(by_level[column.codes + 1], dtype=np.intp)
-
-

@@ -20,15 +20,15 @@ from granite_xai.algebra.catalog import meaning, title
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import UNKNOWN, OutputUnit, amount, count, with_minus
 from granite_xai.base.text import plain, shortened
-from granite_xai.base.typing import FloatArray
 from granite_xai.curves.shared import SharedCurve, SharedCurves
 from granite_xai.document.chart import FeatureAxis
 from granite_xai.estimator import Granite
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.fitting.remarks import cause
+from granite_xai.fitting.stability import UNCLEAR
 from granite_xai.inference.nodes import NodeFigures, tree_places
-from granite_xai.regions import Rule, condition_words, rule_conditions, rule_words, walk
+from granite_xai.regions import Rule, rule_conditions, rule_words, walk
 from granite_xai.results.finding import FitFinding, finding_of
 from granite_xai.results.values import Explained, Values
 from granite_xai.search.problem import GivenRules
@@ -243,7 +243,8 @@ def _about(source: Source) -> list[str]:
     estimate = source.fitted.estimate
     if rows["held_out"]:
         sentences.append(
-            f"{searched}, figures of quality from {rows['held_out']:,} others, set aside before the search (held-out rows)."
+            f"{searched}, figures of quality from {rows['held_out']:,} others, set aside before "
+            "the search (held-out rows)."
         )
     elif estimate is not None and estimate.rows == "cross-validated":
         sentences.append(
@@ -295,7 +296,9 @@ def _score(granite: Granite, X: Any, y: Any) -> str:
         r_squared = with_minus(f"{r2_score(truth, predictions):.2f}")
         figures = f"R² {r_squared}, typical error {amount(error)}"
     kind = "held-out" if held_out else "search"
-    return f"The model: {figures} on the {len(rows):,} {kind} rows; it may have been trained on them."
+    return (
+        f"The model: {figures} on the {len(rows):,} {kind} rows; it may have been trained on them."
+    )
 
 
 def _questions(source: Source) -> list[dict[str, Any]]:
@@ -336,16 +339,16 @@ def _nodes(source: Source) -> list[dict[str, Any]]:
     """
     partition = source.fitted.partition
     vocabulary = source.finding.vocabulary
-    edges: list[list[Any]] = [[]]
-    if partition.root is None:
-        edges += [rule_conditions(region.rule, vocabulary) for region in partition]
-    else:
-        for place in list(walk(partition.root))[1:]:
-            words = condition_words(place.column, place.condition, vocabulary.get(place.column))
-            edges.append([words])
+    edges = [Rule(), *partition.rules]
+    if partition.root is not None:
+        edges = []
+        for node in walk(partition.root):
+            is_root = node.condition is None
+            edges.append(Rule() if is_root else Rule(((node.column, node.condition),)))
     figures = {} if source.figures is None else {node.node: node for node in source.figures.nodes}
     nodes = []
     for number, (place, edge) in enumerate(zip(tree_places(partition), edges, strict=False)):
+        words = rule_conditions(edge, vocabulary)
         is_region = place.region >= 0 and number > 0
         identifier = f"region-{place.region}" if is_region else f"node-{number}"
         below = [partition[region] for region in place.regions]
@@ -357,8 +360,8 @@ def _nodes(source: Source) -> list[dict[str, Any]]:
                 "parent": place.parent if number else None,
                 "region": place.region if is_region else None,
                 "regions": list(place.regions),
-                "conditions": [[word.bounds_before, word.feature, word.predicate] for word in edge],
-                "text": ", ".join(word.text for word in edge),
+                "conditions": [[word.bounds_before, word.feature, word.predicate] for word in words],
+                "text": ", ".join(word.text for word in words),
                 "name": partition[place.region].name if is_region else "",
                 "n_samples": sum(region.n_samples for region in below),
                 "share": number_or_none(math.fsum(region.fraction for region in below)),
@@ -530,7 +533,7 @@ def _stability(source: Source) -> dict[str, Any] | None:
             "feature": split.column,
             "cut": split.words or split.cut,
             "times": split.count,
-            "verdict": split.verdict,
+            "verdict": split.verdict or UNCLEAR,
             "between": split.cuts,
             "instead": split.instead or "",
         }
@@ -551,12 +554,10 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     result = granite.evaluate(X, y)
     floors = fitted_view(granite).result.floors
-    if len(floors) == 1 and 0.0 < floors[0] and result.disagreement <= floors[0]:  # rounding
+    if len(floors) == 1 and floors[0] > 0.0 and result.disagreement <= floors[0]:  # rounding
         overall = result.global_disagreement if result.global_disagreement > floors[0] else 0.0
         nothing = np.zeros_like(result.regional)
-        result = replace(
-            result, disagreement=0.0, global_disagreement=overall, regional=nothing
-        )
+        result = replace(result, disagreement=0.0, global_disagreement=overall, regional=nothing)
     regions = [
         {"region": region, "rule": rule, "n_samples": int(n_rows), "disagreement": float(gap)}
         for region, (rule, n_rows, gap) in enumerate(

@@ -91,7 +91,13 @@ class Report:
             for number, name in enumerate(granite.outputs_):
                 target = np.asarray(y)[:, number] if y is not None and np.ndim(y) == 2 else y
                 self._parts[str(name)] = Report(
-                    granite.of_output(name), X, target, unit=unit, test=test, rows=rows, title=str(name)
+                    granite.of_output(name),
+                    X,
+                    target,
+                    unit=unit,
+                    test=test,
+                    rows=rows,
+                    title=str(name),
                 )
             self.facts: dict[str, Any] = {
                 "title": title or f"{len(granite.outputs_)} outputs in the same regions",
@@ -158,7 +164,7 @@ class Report:
         them. first and second are importances: root mean squares of local effects, the number
         itself for sensitivity and risk.
         """
-        keys = _FRAME_KEYS
+        keys: tuple[str, ...] = _FRAME_KEYS
         lines = list(_frame_lines(self.facts)) if not self._parts else []
         if self._parts:
             keys = ("output", *keys)

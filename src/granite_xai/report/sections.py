@@ -21,7 +21,7 @@ from granite_xai.base.numbers import amount, share
 from granite_xai.base.text import plain, shortened
 from granite_xai.regions import word_list
 from granite_xai.regions.words import stop_reason_words
-from granite_xai.report.charts import FeatureChart, Figure, overview_figure
+from granite_xai.report.charts import FeatureChart, Figure, both_explanations, overview_figure
 from granite_xai.report.facts import Source
 from granite_xai.results.contrasts import contrasts, further_contrasts, heading
 from granite_xai.results.described import described_of, in_regions_text
@@ -48,8 +48,10 @@ GLOSSARY = (
     ("Region", "Rows that satisfy a rule. Regions share a curve where theirs hardly differ."),
     (
         "Rows stray (heterogeneity)",
-        "The typical (root mean square) distance between single rows’ curves and the average curve, in units of the "
-        "prediction. With ±: all features together; without: along one feature.",
+        (
+            "The typical (root mean square) distance between single rows’ curves and the average curve, in units of the "
+            "prediction. With ±: all features together; without: along one feature."
+        ),
     ),
     (
         "Describes",
@@ -57,18 +59,24 @@ GLOSSARY = (
     ),
     (
         "Range",
-        "Highest less lowest point of a curve over the rows of its regions, of numbers between the 5% and the 95% "
-        "point of the feature.",
+        (
+            "Highest less lowest point of a curve over the rows of its regions, of numbers between the 5% and the 95% "
+            "point of the feature."
+        ),
     ),
     (
         "Search rows, held-out rows",
-        "Regions, curves and means come from the search rows. How well they work is measured on held-out rows, set "
-        "aside before the search; the model may have been trained on them. Figures are corrected for sampling noise.",
+        (
+            "Regions, curves and means come from the search rows. How well they work is measured on held-out rows, set "
+            "aside before the search; the model may have been trained on them. Figures are corrected for sampling noise."
+        ),
     ),
     (
         "Interval",
-        "Where the figure would lie for other rows from the same source, in 95 of 100 samples, for this model and "
-        "these regions.",
+        (
+            "Where the figure would lie for other rows from the same source, in 95 of 100 samples, for this model and "
+            "these regions."
+        ),
     ),
 )
 
@@ -144,8 +152,8 @@ def opening(source: Source, facts: Mapping[str, Any]) -> list[Block]:
     blocks += [Paragraph(finding["details"], "text"), Paragraph(finding["benefit"], "text")]
     blocks += [Paragraph(sentence, "text") for sentence in finding["by_question"]]
     described = described_of(source.fitted)
-    is_told = described is not None and source.finding.is_effect
-    if is_told and finding["outcome"] == "regions":
+    is_told = source.finding.is_effect and finding["outcome"] == "regions"
+    if described is not None and is_told:
         what = _description_words(source)
         overall = max(described.overall, 0.0)
         in_regions = max(described.in_regions, 0.0)
@@ -185,23 +193,32 @@ def _curve_sections(source: Source) -> list[Section]:
     differ = sorted(curves.differs, key=lambda label: (label != main, -by_range[label]))
     same = [label for label in curves.same if by_range[label] > 0]
     large: list[Block | Figure | Card] = []
+    compared = both_explanations(source)
+    if compared is not None:
+        large.append(compared)
     for label in [name for name in differ if name in drawn][:MOST_LARGE]:
         chart = FeatureChart(source, label)
         if len(chart.curves) > 1:
             large.append(chart.figure(_caption(source, chart)))
     joint = [label for label in differ if label not in drawn]
     if joint:
-        large.append(Paragraph(f"The effects of {_names(joint)} differ by region, too; they have no curve."))
+        text = f"The effects of {_names(joint)} differ by region, too; they have no curve."
+        large.append(Paragraph(text))
     sections = []
-    if differ:
-        title = f"{_names(differ)} {'differs' if len(differ) == 1 else 'differ'} by region"
+    if large:
+        title = "Both explanations of the main feature"
+        if differ:
+            title = f"{_names(differ)} {'differs' if len(differ) == 1 else 'differ'} by region"
         sections.append(Section("differ", title, "What differs by region", large))
     elif same and same[0] in drawn:
         chart = FeatureChart(source, same[0])
         band = "Shaded: where the curves of nine rows in ten lie, each moved to the same mean."
         sections.append(
             Section(
-                "differ", f"The effect of {same[0]}", f"The effect of {same[0]}", [chart.figure(band)]
+                "differ",
+                f"The effect of {same[0]}",
+                f"The effect of {same[0]}",
+                [chart.figure(band)],
             )
         )
         same = same[1:]
@@ -210,7 +227,9 @@ def _curve_sections(source: Source) -> list[Section]:
     if charts:
         ends = [chart.limits() for chart in charts]
         limits = (min(low for low, _ in ends), max(high for _, high in ends))
-        small += [chart.figure(_range_text(source, chart.everywhere.range), limits) for chart in charts]
+        small += [
+            chart.figure(_range_text(source, chart.everywhere.range), limits) for chart in charts
+        ]
     others = [label for label in same if label not in {chart.label for chart in charts}]
     if others:
         small.append(Paragraph(f"Without a chart of their own: {_names(others)}."))
@@ -262,7 +281,9 @@ def _region_card(source: Source, facts: Mapping[str, Any], region: Mapping[str, 
         for curve in source.curves.in_region(number)
         if len(curve.regions) < len(facts["regions"])
     }
-    pairs = {name: pair for name, pair in region_curves(source.fitted, number).items() if name in own}
+    pairs = {
+        name: pair for name, pair in region_curves(source.fitted, number).items() if name in own
+    }
     ranked = contrasts(pairs)
     is_quiet = number in source.finding.quiet_regions
     title = heading(ranked, quiet=is_quiet, main_feature=source.finding.main_feature)
@@ -272,14 +293,18 @@ def _region_card(source: Source, facts: Mapping[str, Any], region: Mapping[str, 
         figures += f" (all rows: {unit.level(facts['nodes'][0]['mean'], bare=True)})"
     if node["stray"] is not None:
         noun = "rows stray" if source.is_per_row else "difference"
-        figures += f"; {noun} {source.size(node['stray'])} ({source.size(facts['nodes'][0]['stray'])})"
+        figures += (
+            f"; {noun} {source.size(node['stray'])} ({source.size(facts['nodes'][0]['stray'])})"
+        )
     blocks: list[Block] = []
     if title.text:
         blocks.append(Paragraph(f"{title.text.rstrip('.')}.", "lead"))
     blocks.append(Paragraph(further_contrasts(ranked, without=title.feature)))
     blocks.append(Paragraph(f"{figures}."))
     if region["n_samples"] < HINT_ROWS:
-        blocks.append(Paragraph(f"It has fewer than {HINT_ROWS} search rows: take it as a hint.", "weak"))
+        blocks.append(
+            Paragraph(f"It has fewer than {HINT_ROWS} search rows: take it as a hint.", "weak")
+        )
     exact = [Paragraph(region["rule"], "code")]
     if region["stop_reason"]:
         exact.append(Paragraph(f"Not split further: {stop_reason_words(region['stop_reason'])}."))
@@ -313,7 +338,9 @@ def _splits_section(facts: Mapping[str, Any]) -> Section:
             ]
             for split in stability["splits"]
         ]
-        blocks.append(Table(["split", "found again", "cut at", "otherwise"], rows, left=(0, 1, 2, 3)))
+        blocks.append(
+            Table(["split", "found again", "cut at", "otherwise"], rows, left=(0, 1, 2, 3))
+        )
     return Section("splits", "What each split adds", "What each split adds", blocks)
 
 
@@ -368,7 +395,7 @@ def _row_card(source: Source, facts: Mapping[str, Any], row: Mapping[str, Any]) 
     ]
     region = facts["regions"][row["region"]]
     first, *others = row["sentences"]
-    blocks = [
+    blocks: list[Block] = [
         Paragraph(first, "lead"),
         Paragraph(" ".join(others)),
         Table(["feature", "value", "adds"], parts, left=(0, 1)),
@@ -388,7 +415,9 @@ def _trust_section(facts: Mapping[str, Any]) -> Section:
         blocks.append(Paragraph(stability["sentence"]))
     elif len(facts["regions"]) > 1:
         blocks.append(
-            Paragraph("Whether other rows would give the same splits: g.stability() of the fit that searched tells it.")
+            Paragraph(
+                "Whether other rows would give the same splits: g.stability() of the fit that searched tells it."
+            )
         )
     blocks += [Paragraph(note, "note") for note in facts["finding"]["notes"]]
     tested = facts["evaluation"]
@@ -396,8 +425,8 @@ def _trust_section(facts: Mapping[str, Any]) -> Section:
         removed = share(1.0 - tested["remaining"]) if tested["remaining"] <= 1 else "none"
         blocks.append(
             Paragraph(
-                f"On the {tested['n_rows']:,} rows given for testing the regions remove {removed} of the heterogeneity, "
-                f"and curves describe {share(tested['described'])} of the model."
+                f"On the {tested['n_rows']:,} rows given for testing the regions remove {removed} of the "
+                f"heterogeneity, and curves describe {share(tested['described'])} of the model."
             )
         )
     if facts["path"] is not None:
@@ -427,18 +456,24 @@ def _words_section(facts: Mapping[str, Any]) -> Section:
         second = question["second"]
         kept = ""
         if question["kept"]:
-            kept = f"; {share(question['kept'])} of it would remain if the model had no interactions"
+            kept = (
+                f"; {share(question['kept'])} of it would remain if the model had no interactions"
+            )
         meanings.append(
             [
                 f"{first['name']} and {second['name']}",
-                f"{first['name']}: {first['meaning']}. {second['name']}: {second['meaning']}. They differ where "
-                f"{question['cause']}{kept}.",
+                (
+                    f"{first['name']}: {first['meaning']}. {second['name']}: {second['meaning']}. They differ where "
+                    f"{question['cause']}{kept}."
+                ),
             ]
         )
     glossary = Table(["word", "meaning"], [*meanings, *map(list, GLOSSARY)], left=(0, 1))
     made = Table(["", ""], made_rows(facts), left=(0, 1))
     blocks = [Fold("Glossary", [glossary]), Fold("How this was made", [made])]
-    return Section("made", "Words, and how this was made", "Words and making", blocks, is_read=False)
+    return Section(
+        "made", "Words, and how this was made", "Words and making", blocks, is_read=False
+    )
 
 
 def made_rows(facts: Mapping[str, Any]) -> list[list[str]]:
@@ -455,14 +490,16 @@ def made_rows(facts: Mapping[str, Any]) -> list[list[str]]:
     held = "The rows that are explained one by one are in this file, and no other."
     if not facts["rows"]:
         held = "No row of the data is in this file."
-    lines = [
+    return [
         ["question", ", ".join(f"{name}={value}" for name, value in made["settings"].items())],
         ["model", made["model"]],
         ["explained", f"{facts['output']['name']} ({made['explained']})"],
         [
             "rows",
-            f"{made['rows']:,} to find the regions, {made['held_out']:,} held out, of {made['available']:,}; "
-            f"{made['columns']} features",
+            (
+                f"{made['rows']:,} to find the regions, {made['held_out']:,} held out, of {made['available']:,}; "
+                f"{made['columns']} features"
+            ),
         ],
         [
             "on the search rows",
@@ -474,11 +511,12 @@ def made_rows(facts: Mapping[str, Any]) -> list[list[str]]:
         ["versions", ", ".join(f"{name} {number}" for name, number in made["versions"].items())],
         [
             "data",
-            f"{held} Charts and tables hold averages at single values of a feature and dots for rows with about the "
-            "same effect, which can stand for a single row.",
+            (
+                f"{held} Charts and tables hold averages at single values of a feature and dots for rows with about the "
+                "same effect, which can stand for a single row."
+            ),
         ],
     ]
-    return lines
 
 
 # Texts -------------------------------------------------------------------------------------------------
@@ -518,5 +556,3 @@ def _in_text(block: Block | Figure | Card) -> list[Block]:
         sentences = [part.text for part in block.blocks if isinstance(part, Paragraph)]
         return [Paragraph(f"{RegionLabel(block.region, block.label)}: {' '.join(sentences)}")]
     return [] if isinstance(block, Fold) else [block]
-
-
