@@ -15,7 +15,7 @@ from granite_xai.tables import read_table
 
 def curve(values, effects, error=0.0, spread=1.0):
     """A curve over rows: effect of each row's value, the same standard error everywhere."""
-    column = read_table(pd.DataFrame({"x": values})).columns[0]
+    column = read_table(pd.DataFrame({"x": values}), missing="error").columns[0]
     n_levels = len(column.levels)
     by_level = np.zeros(1 + n_levels)
     by_level[column.codes + 1] = effects

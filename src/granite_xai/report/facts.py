@@ -29,7 +29,8 @@ from granite_xai.fitting.remarks import cause
 from granite_xai.fitting.stability import UNCLEAR
 from granite_xai.inference.nodes import NodeFigures, tree_places
 from granite_xai.regions import Rule, rule_conditions, rule_words, walk
-from granite_xai.results.finding import FitFinding, finding_of
+from granite_xai.results.facts import FitFacts
+from granite_xai.results.sentences import FitFinding, finding_of
 from granite_xai.results.values import Explained, Values
 from granite_xai.search.problem import GivenRules
 
@@ -96,6 +97,11 @@ class Source:
     def fitted(self) -> FitResult:
         """What the fit found."""
         return fitted_view(self.granite).result
+
+    @property
+    def known(self) -> FitFacts:
+        """What the fit knows of itself."""
+        return FitFacts(self.fitted, self.granite.diagnostics_)
 
     @property
     def figures(self) -> NodeFigures | None:
@@ -360,7 +366,9 @@ def _nodes(source: Source) -> list[dict[str, Any]]:
                 "parent": place.parent if number else None,
                 "region": place.region if is_region else None,
                 "regions": list(place.regions),
-                "conditions": [[word.bounds_before, word.feature, word.predicate] for word in words],
+                "conditions": [
+                    [word.bounds_before, word.feature, word.predicate] for word in words
+                ],
                 "text": ", ".join(word.text for word in words),
                 "name": partition[place.region].name if is_region else "",
                 "n_samples": sum(region.n_samples for region in below),

@@ -23,11 +23,9 @@ from granite_xai.regions import word_list
 from granite_xai.regions.words import stop_reason_words
 from granite_xai.report.charts import FeatureChart, Figure, both_explanations, overview_figure
 from granite_xai.report.facts import Source
-from granite_xai.results.contrasts import contrasts, further_contrasts, heading
-from granite_xai.results.described import described_of, in_regions_text
-from granite_xai.results.notes import HINT_ROWS
+from granite_xai.results.facts import FEW_ROWS
 from granite_xai.results.printed import printed_result
-from granite_xai.results.region_curves import region_curves
+from granite_xai.results.sentences import in_regions_text, region_sentences
 
 MOST_LARGE = 6  # charts of features that differ; further ones are small
 MOST_SMALL = 8  # of features that are the same everywhere
@@ -151,7 +149,7 @@ def opening(source: Source, facts: Mapping[str, Any]) -> list[Block]:
     blocks += [Paragraph(doubt, "text") for doubt in finding["doubts"]]
     blocks += [Paragraph(finding["details"], "text"), Paragraph(finding["benefit"], "text")]
     blocks += [Paragraph(sentence, "text") for sentence in finding["by_question"]]
-    described = described_of(source.fitted)
+    described = source.finding.described
     is_told = source.finding.is_effect and finding["outcome"] == "regions"
     if described is not None and is_told:
         what = _description_words(source)
@@ -276,17 +274,7 @@ def _regions_section(source: Source, facts: Mapping[str, Any]) -> Section:
 def _region_card(source: Source, facts: Mapping[str, Any], region: Mapping[str, Any]) -> Card:
     number = region["region"]
     unit = source.finding.output.unit
-    own = {
-        curve.label
-        for curve in source.curves.in_region(number)
-        if len(curve.regions) < len(facts["regions"])
-    }
-    pairs = {
-        name: pair for name, pair in region_curves(source.fitted, number).items() if name in own
-    }
-    ranked = contrasts(pairs)
-    is_quiet = number in source.finding.quiet_regions
-    title = heading(ranked, quiet=is_quiet, main_feature=source.finding.main_feature)
+    own = region_sentences(source.known, number, source.finding.output)
     node = next(node for node in facts["nodes"] if node["region"] == number)
     figures = f"Mean prediction {unit.level(region['mean'], bare=True)}"
     if facts["nodes"][0]["mean"] is not None:
@@ -297,13 +285,13 @@ def _region_card(source: Source, facts: Mapping[str, Any], region: Mapping[str, 
             f"; {noun} {source.size(node['stray'])} ({source.size(facts['nodes'][0]['stray'])})"
         )
     blocks: list[Block] = []
-    if title.text:
-        blocks.append(Paragraph(f"{title.text.rstrip('.')}.", "lead"))
-    blocks.append(Paragraph(further_contrasts(ranked, without=title.feature)))
+    if own:
+        blocks.append(Paragraph(own[0], "lead"))
+        blocks.append(Paragraph(" ".join(own[1:])))
     blocks.append(Paragraph(f"{figures}."))
-    if region["n_samples"] < HINT_ROWS:
+    if region["n_samples"] < FEW_ROWS:
         blocks.append(
-            Paragraph(f"It has fewer than {HINT_ROWS} search rows: take it as a hint.", "weak")
+            Paragraph(f"It has fewer than {FEW_ROWS} search rows: take it as a hint.", "weak")
         )
     exact = [Paragraph(region["rule"], "code")]
     if region["stop_reason"]:
