@@ -36,10 +36,11 @@ from granite_xai.results.facts import (
     Outcome,
     is_about_effects,
 )
-from granite_xai.results.shapes import ERRORS, FLAT, Shape, shapes_differ
+from granite_xai.results.shapes import ERRORS, FLAT, Shape, distance_apart, shapes_differ
 
 MOST_NAMED = 4  # features that the finding names
 MOST_LISTED = 3  # features that a list of the curves names
+MOST_CONTRASTS = 3  # features of which a region says what is its own
 HARDLY = 0.1  # share of a difference that a cause has to have to be named
 NEARLY_ENOUGH = 0.03  # share of the model that regions have to add to be the finding
 LARGE = 0.75  # share described from which one curve per feature is nearly enough, and pairs are not recommended
@@ -896,49 +897,65 @@ def region_sentences(facts: FitFacts, region: int, output: OutputWords) -> list[
         return [Sentence("Predictions vary far less here than overall.", [fact])]
     if facts.curves is None:
         return []
-    sentences = []
     rule_here = facts.fitted.partition.rules[region]
-    for curve in sorted(facts.curves.in_region(region), key=lambda curve: -curve.range):
-        others = [other for other in facts.curves.of(curve.label) if other is not curve]
+    own = []
+    for curve in facts.curves.in_region(region):
         # Along a feature that the region itself is cut on the curve is that of more rows.
         shared = facts.rule([curve]).conditions
         own_cuts = [part[0] for part in rule_here.conditions if part not in shared]
-        if others and curve.label in facts.curves.differs and curve.label not in own_cuts:
-            sentences.append(_contrast(facts, curve, others, output))
-    return [sentence for sentence in sentences if sentence]
+        if curve.label in facts.curves.differs and curve.label not in own_cuts:
+            own.append(curve)
+    own.sort(key=lambda curve: -curve.range)
+    contrasts = [_contrast(facts, curve, output) for curve in own]
+    told = [sentence for sentence in contrasts if sentence][:MOST_CONTRASTS]
+    if not told and own and own[0].range > FLAT * facts.largest_range:
+        return [_curve_sentence(facts, own[0], output)]
+    return told
 
 
-def _contrast(
-    facts: FitFacts, here: SharedCurve, others: Sequence[SharedCurve], output: OutputWords
-) -> Sentence:
-    """What a feature does in a region, beside that other curve of it from which it differs most."""
+def _contrast(facts: FitFacts, here: SharedCurve, output: OutputWords) -> Sentence:
+    """What a feature does in a region, beside the curve of it that differs most; empty: much the same."""
+    if facts.curves is None:
+        return NOTHING
+    others = [other for other in facts.curves.of(here.label) if other is not here]
+    at_same_values = [other for other in others if _n_common(here, other) > 1] or others
+    by_range = sorted(at_same_values, key=lambda curve: curve.range)
+    bar = FLAT * facts.largest_range
     name = feature_text(here.label)
     unit = output.unit
     stated = [_shape_fact(facts, here), _range(here)]
+    if here.range <= bar:
+        if not by_range or by_range[-1].range <= bar:
+            return NOTHING
+        return Sentence(f"{name} hardly matters here.", [*stated, _range(by_range[-1])])
+    does = f"{output.name} {_does(facts, here, name, unit)}"
     differing = [
         other
-        for other in others
+        for other in by_range
         if shapes_differ(here, other, (facts.shape(here), facts.shape(other)))
     ]
-    does = f"{output.name} {_does(facts, here, name, unit)}"
-    if here.range <= FLAT * facts.largest_range:
-        if max(other.range for other in others) <= FLAT * facts.largest_range:
-            return NOTHING
-        return Sentence(f"{name} hardly matters here.", stated)
     if differing:
-        other = max(differing, key=lambda curve: curve.n_rows)
+        other = max(differing, key=lambda curve: distance_apart(here, curve))
         where = _where(facts, facts.rule([other]))
         text = f"{does}; where {where}, it {_does(facts, other, '', unit)}."
         return Sentence(_capitalised(text), [*stated, _shape_fact(facts, other)])
-    by_range = sorted(others, key=lambda curve: curve.range)
     weaker = [other for other in by_range if _clearly_stronger(here, other)]
     stronger = [other for other in reversed(by_range) if _clearly_stronger(other, here)]
-    if weaker or stronger:
-        other = weaker[0] if weaker else stronger[0]
-        only = "" if weaker else " only"
-        size = f"{unit.effect(here.range)}{only} ({_by(facts, other, unit)})"
-        return Sentence(_capitalised(f"{does}, by up to {size}."), [*stated, _range(other)])
-    return _curve_sentence(facts, here, output)
+    if not weaker and not stronger:
+        return NOTHING
+    other = weaker[0] if weaker else stronger[0]
+    size = unit.effect(here.range)
+    by = "" if does.endswith(size) else f", by up to {size}"
+    only = "" if weaker else " only"
+    text = f"{does}{by}{only} ({_by(facts, other, unit)})."
+    return Sentence(_capitalised(text), [*stated, _range(other)])
+
+
+def _n_common(first: SharedCurve, second: SharedCurve) -> int:
+    """Levels at which two curves both have rows."""
+    if first.column is None or second.column is None:
+        return 0
+    return int(((first.shares > 0) & (second.shares > 0)).sum())
 
 
 def _capitalised(text: str) -> str:

@@ -38,10 +38,10 @@ VERBS: dict[str, str | tuple[str, str]] = {
     "flat": ("hardly depends on {feature}", "hardly varies"),
     "rises": ("rises with {feature}", "rises"),
     "falls": ("falls with {feature}", "falls"),
-    "level, rises": "is level up to {about}{feature} {0}, then rises",
-    "level, falls": "is level up to {about}{feature} {0}, then falls",
-    "rises, level": "rises up to {about}{feature} {0}, then is level",
-    "falls, level": "falls up to {about}{feature} {0}, then is level",
+    "level, rises": "is level to {about}{feature} {0}, then rises",
+    "level, falls": "is level to {about}{feature} {0}, then falls",
+    "rises, level": "rises to {about}{feature} {0}, then levels off",
+    "falls, level": "falls to {about}{feature} {0}, then levels off",
     "peak": "peaks at {about}{feature} {0}",
     "valley": "is lowest at {about}{feature} {0}",
     "high": "is highest from {about}{feature} {0} to {1}",
@@ -57,8 +57,16 @@ VERBS: dict[str, str | tuple[str, str]] = {
 }
 """What the output does, with the feature named and where it has been named; values without ``=`` follow its name."""
 
-FAMILY = {"peak": "high", "valley": "low", "higher": "labels"}
-"""Kinds that differ in how they are said only."""
+FAMILY = {
+    "level, rises": "rises",
+    "rises, level": "rises",
+    "level, falls": "falls",
+    "falls, level": "falls",
+    "peak": "high",
+    "valley": "low",
+    "higher": "labels",
+}
+"""Kinds that do the same thing in other words."""
 
 
 @dataclass(frozen=True)
