@@ -42,10 +42,9 @@ def test_one_region_has_no_rest():
 def test_the_report_tells_them(case):
     g, X, model = case
     told = g.report(X, model(X) + X["group"])
-    assert "Besides its rule: age" in told.story["regions"][1]["profile"][0]
-    assert "What is special in each region" in str(told)
+    assert "Besides its rule: age" in told.facts["regions"][1]["profile"][0]
     assert "Besides its rule: age" in told.html()
-    assert "the 10% and 90% quantiles" in told.story["regions"][1]["profile"][0]
+    assert "the 10% and 90% quantiles" in told.facts["regions"][1]["profile"][0]
 
 
 def test_a_probability_is_told_in_percent(case):

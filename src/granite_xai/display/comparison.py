@@ -15,7 +15,7 @@ from granite_xai.regions import Partition
 
 
 class ComparedCases(Protocol):
-    """What is shown of a `Comparison`; studies stand above the displays."""
+    """What is shown of a `Comparison`."""
 
     @property
     def partition(self) -> Partition:

@@ -35,13 +35,15 @@ LETTER_WIDTH = 6.4  # of a text in a figure
 LABEL_LINE = 14.0  # from one label to the next one below it
 LABEL_GAP = 7.0  # from the end of a curve to its label
 NEAR_END = 0.82  # share of the plot from which on a curve ends at its right edge
-SMALL_WIDTH = 260.0  # of figures that have few ticks and small points
+MARKED_WIDTH = 400.0  # of figures that have no room for labels
+SMALL_WIDTH = 310.0  # of figures that have few ticks and small points
 TALLEST_BAR = 8.0  # of the bars of rows
 LOWEST_BAR = 0.8
 HALF_BAND = 4.0  # half the width of the band around a single point
 WIDEST_SHIFT = 12.0  # between points of neighbouring curves at one value of a feature
 FILLED = 0.6  # share of the room of a value that the points of all curves take
 TITLE_LETTERS = 44
+LONGEST_HINT = 200
 
 
 # Elements ----------------------------------------------------------------------------------------------
@@ -72,7 +74,7 @@ def element(name: str, css_class: str, text: str = "", hint: str = "", **attribu
     >>> element("text", "t", "a < b", x=1.0)
     '<text class="t" x="1">a &lt; b</text>'
     """
-    title = f"<title>{_escaped(hint)}</title>" if hint else ""
+    title = f"<title>{_escaped(shortened(hint, LONGEST_HINT))}</title>" if hint else ""
     return f"{_opening_tag(name, css_class, attributes)}{_escaped(text)}{title}</{name}>"
 
 
@@ -284,7 +286,7 @@ def paint_curves(
         Whether the band of the rows' own curves is drawn, not only when a node of the tree is chosen.
     """
     is_small = size[0] < SMALL_WIDTH
-    labels = [curve.mark if size[0] < 500 else curve.label for curve in curves]
+    labels = [curve.mark if size[0] < MARKED_WIDTH else curve.label for curve in curves]
     longest = max(map(len, labels), default=0)
     right = min(LABEL_GAP + LETTER_WIDTH * longest + 4, 0.3 * size[0]) if longest else 12.0
     margins = (46.0, max(right, 12.0), 24.0, 44.0)
@@ -312,7 +314,7 @@ def paint_curves(
     shapes.append(line("cross", (0, frame.top), (0, frame.bottom)))
     return figure(
         size,
-        f"{title} along {axis.column.name}; the numbers are in the table below",
+        f"{title} along {shortened(axis.column.name)}; the numbers are in the table below",
         shapes,
         css_class,
         data_x=" ".join(map(coordinate, x)),

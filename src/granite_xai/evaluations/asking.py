@@ -114,7 +114,7 @@ def ask(
         record.note("bytes", bytes_kept(request, n_outputs))
     # Either the rows that the model answers are shown, or the matrices that are made from its trees.
     quiet = replace(resources, progress=False)
-    shows_rows = not reading.is_read and not model.is_metered
+    shows_rows = not reading.is_read and not model.is_watched
     meter = Meter(resources if shows_rows else quiet, n_model_rows)
     asker = _Asker(
         model=model,

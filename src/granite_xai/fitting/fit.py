@@ -96,7 +96,7 @@ def fit(
     record.note("plan", asking.draft.facts(cost, n_judging, len(opened.rows), seconds_per_row=0.0))
     with (
         closing(Meter(opened.settings.resources, cost.model_rows)) as meter,
-        opened.model.metered(meter),
+        opened.model.watched(meter),
     ):
         plan = asking.plan(record, meter)
         with record.stage("evaluations"):

@@ -18,6 +18,7 @@ from granite_xai.document.svg import (
     N_SHADES,
     DrawnCurve,
     Limits,
+    Point,
     Strip,
     paint_curves,
     paint_overview,
@@ -28,8 +29,13 @@ from granite_xai.report.facts import Source, node_rule
 from granite_xai.tables import Column
 
 NARROW = 358.0  # width of the figures that a phone shows
-LARGE = {"wide": (932.0, 330.0), "narrow": (NARROW, 290.0)}
-SMALL = {"": (300.0, 190.0)}
+SIZES: Mapping[str, Mapping[str, Point]] = {
+    "whole": {"wide": (932.0, 330.0), "narrow": (NARROW, 290.0)},
+    "half": {"wide": (452.0, 240.0), "narrow": (NARROW, 250.0)},
+    "third": {"": (300.0, 190.0)},
+}
+"""Of a figure that takes the whole width of the page or a part of it, by the screens that show it."""
+
 PAD = 0.06  # share of the range of the curves that is left free above and below them
 NEAR_ZERO = 0.25  # share of the highest value: an axis whose lowest value is smaller begins at 0
 LABEL_LETTERS = 40
@@ -50,14 +56,15 @@ class Figure:
         SVG, one for each size of the screen.
     values : Table, optional
         Its numbers, which are read by keys.
-    is_small : bool
+    width : "whole", "half" or "third"
+        Of the page, that it takes.
     """
 
     name: str
     caption: str
     charts: Sequence[str]
     values: Table | None = None
-    is_small: bool = False
+    width: str = "whole"
 
 
 # Curves along a feature --------------------------------------------------------------------------------
@@ -71,8 +78,8 @@ class FeatureChart:
     source : Source
     label : str
         Of the feature.
-    is_small : bool
-        Whether it shows one effect, counted from the mean, in a small chart; otherwise predictions.
+    is_effect : bool
+        Whether it shows effects, counted from the mean; otherwise predictions.
     others : mapping of region (None: all rows) to arrays of shape (n_rows,), optional
         Effects of the feature on single rows by another explanation, whose mean is drawn beside the curve that each
         region has.
@@ -82,12 +89,12 @@ class FeatureChart:
         self,
         source: Source,
         label: str,
-        is_small: bool = False,
+        is_effect: bool = False,
         others: Mapping[int | None, FloatArray] | None = None,
     ) -> None:
         self.source = source
         self.label = label
-        self.is_small = is_small
+        self.is_effect = is_effect
         everywhere = next(c for c in source.curves.everywhere if c.label == label)
         if everywhere.column is None:
             raise ValueError(f"{label} has no curve")
@@ -122,7 +129,7 @@ class FeatureChart:
         """A curve at the places of the axis that rows of its node reach."""
         axis = self.axis
         is_reached = axis.reaches(curve.shares)
-        centre = 0.0 if self.is_small else curve.mean
+        centre = 0.0 if self.is_effect else curve.mean
 
         def at_places(values: FloatArray) -> FloatArray:
             return np.where(is_reached, axis.at_places(values), np.nan)
@@ -161,7 +168,7 @@ class FeatureChart:
     @property
     def has_band(self) -> bool:
         """Whether the band of the rows' own curves is always drawn: there is one curve only."""
-        return len(self.curves) == 1 and not self.is_small
+        return len(self.curves) == 1 and not self.is_effect
 
     def limits(self) -> Limits:
         """The vertical range that holds its curves; from 0 where that is near."""
@@ -177,23 +184,25 @@ class FeatureChart:
         heights = heights[np.isfinite(heights)]
         low, high = (heights.min(), heights.max()) if len(heights) else (0.0, 1.0)
         pad = PAD * (high - low) or abs(high) * 0.1 or 1.0
-        if not self.is_small and 0 <= low < NEAR_ZERO * high:
+        if not self.is_effect and 0 <= low < NEAR_ZERO * high:
             return 0.0, float(high + pad)
         return float(low - pad), float(high + pad)
 
-    def figure(self, caption: str, limits: Limits | None = None) -> Figure:
+    def figure(self, caption: str, width: str = "whole", limits: Limits | None = None) -> Figure:
         """The figure, in every size that screens need.
 
         Parameters
         ----------
         caption : str
+        width : "whole", "half" or "third"
+            Of the page.
         limits : (float, float), optional
             Of the vertical axis; None: its own.
         """
         output = self.source.finding.output
         write: Callable[[float], str] = self._level_text
         y_title = f"{output.name} ({output.unit.unit})" if output.unit.unit else output.name
-        if self.is_small:
+        if self.is_effect:
             write = self._effect_text
             y_title = f"effect ({output.unit.noun})" if output.unit.noun else "effect"
         charts = [
@@ -207,7 +216,7 @@ class FeatureChart:
                 css_class=look,
                 band_of_all=self.has_band,
             )
-            for look, size in (SMALL if self.is_small else LARGE).items()
+            for look, size in SIZES[width].items()
         ]
         heads = ["all rows", *(f"region {'·'.join(map(str, c.regions))}" for c in self.shared[1:])]
         rows = []
@@ -215,7 +224,7 @@ class FeatureChart:
             heights = [float(curve.y[place]) for curve in self.curves]
             rows.append([text, *("" if np.isnan(y) else write(y) for y in heights)])
         values = Table([self.label, *heads], rows)
-        return Figure(self.label, caption, charts, values, self.is_small)
+        return Figure(self.label, caption, charts, values, width)
 
     def _level_text(self, value: float) -> str:
         return self.source.finding.output.unit.level(value, bare=True)

@@ -31,6 +31,7 @@ from granite_xai.inference.nodes import NodeFigures, tree_places
 from granite_xai.regions import Rule, rule_conditions, rule_words, walk
 from granite_xai.results.facts import FitFacts
 from granite_xai.results.sentences import FitFinding, finding_of
+from granite_xai.results.profile import profile
 from granite_xai.results.values import Explained, Values
 from granite_xai.search.problem import GivenRules
 
@@ -86,6 +87,7 @@ class Source:
             if y is not None:
                 score = _score(granite, X, y)
         # What curves describe is computed when it is first read; sentences leave out what has not been.
+        _ = result.shared_curves.value
         _ = result.curves.value
         if result.estimate is not None and not result.estimate.below_noise_floor:
             _ = result.estimate.fidelity
@@ -349,8 +351,8 @@ def _nodes(source: Source) -> list[dict[str, Any]]:
     if partition.root is not None:
         edges = []
         for node in walk(partition.root):
-            is_root = node.condition is None
-            edges.append(Rule() if is_root else Rule(((node.column, node.condition),)))
+            conditions = () if node.condition is None else ((node.column, node.condition),)
+            edges.append(Rule(conditions))
     figures = {} if source.figures is None else {node.node: node for node in source.figures.nodes}
     nodes = []
     for number, (place, edge) in enumerate(zip(tree_places(partition), edges, strict=False)):
@@ -382,11 +384,11 @@ def _nodes(source: Source) -> list[dict[str, Any]]:
 
 
 def _regions(source: Source) -> list[dict[str, Any]]:
-    """The regions: ``region``, ``name``, ``rule`` (exact), ``words``, ``conditions``, ``disagreement``, ``mean``."""
+    """The regions: number and name, rule (``rule``: exact), rows (``profile``: who they are) and figures."""
     vocabulary = source.finding.vocabulary
     entries = []
+    who = _profiles(source)
     for region in source.fitted.partition:
-        surrogate = source.fitted.curves.value.surrogate.regions[region.index]
         conditions = rule_conditions(region.rule, vocabulary)
         entries.append(
             {
@@ -399,12 +401,25 @@ def _regions(source: Source) -> list[dict[str, Any]]:
                 ],
                 "n_samples": region.n_samples,
                 "share": number_or_none(region.fraction),
-                "mean": number_or_none(float(surrogate.mean)),
+                "mean": number_or_none(float(source.curves.means[region.index])),
                 "disagreement": number_or_none(region.disagreement),
                 "stop_reason": region.stop_reason,
+                "profile": who[region.index],
             }
         )
     return entries
+
+
+def _profiles(source: Source) -> list[list[str]]:
+    """Who is in each region, in sentences; empty where the rows are not known."""
+    if source.values is None:
+        return [[] for _ in source.fitted.partition]
+    predictions, target, losses = source.values.by_row()
+    unit = source.finding.output.unit
+    return [
+        list(profile(source.fitted, region, predictions, target, losses, unit))
+        for region in range(len(source.fitted.partition))
+    ]
 
 
 def node_rule(source: Source, node: int) -> Rule:
@@ -427,7 +442,7 @@ def curve_facts(source: Source, curve: SharedCurve) -> dict[str, Any]:
     """
     facts: dict[str, Any] = {
         "features": list(curve.features),
-        "role": role_of(source.curves, curve.label),
+        "role": curve.role,
         "node": curve.node,
         "regions": list(curve.regions),
         "rule": rule_words(node_rule(source, curve.node), source.finding.vocabulary),
@@ -444,13 +459,6 @@ def curve_facts(source: Source, curve: SharedCurve) -> dict[str, Any]:
         shares = [curve.shares[group + 1].sum() for group in axis.groups]
         facts["shares"] = rounded(shares)
     return facts
-
-
-def role_of(curves: SharedCurves, label: str) -> str:
-    """Whether a feature "differs" by region, is the "same" everywhere, or "hardly" matters."""
-    if label in curves.differs:
-        return "differs"
-    return "hardly" if label in curves.hardly else "same"
 
 
 def value_facts(source: Source) -> list[dict[str, Any]]:

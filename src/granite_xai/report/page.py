@@ -150,7 +150,9 @@ def _by_look(blocks: Sequence[Any]) -> list[tuple[str, list[Any]]]:
     def look(block: Any) -> str:
         if isinstance(block, Card):
             return "cards"
-        return "crows" if isinstance(block, Figure) and block.is_small else ""
+        if isinstance(block, Figure) and block.width != "whole":
+            return block.width
+        return ""
 
     return [(name, list(group)) for name, group in groupby(blocks, look)]
 

@@ -28,7 +28,7 @@ from granite_xai.fitting.opening import collected
 from granite_xai.fitting.settings import GraniteOptions, chosen_seed
 from granite_xai.report.facts import Source, facts_of
 from granite_xai.report.page import render, render_outputs
-from granite_xai.report.sections import document_of, opening, sections_of
+from granite_xai.report.sections import document_of, made_block, opening, sections_of
 from granite_xai.tables import frame
 
 WIDTH = 100  # letters of a line of text
@@ -154,7 +154,9 @@ class Report:
         if self._parts:
             return _written("\n".join(part.markdown() for part in self._parts.values()), path)
         title, *others = self._document.blocks
-        text = f"# {title.as_markdown()}\n\n{Document(others).markdown()}\n"
+        text = (
+            f"# {title.as_markdown()}\n\n{Document([*others, made_block(self.facts)]).markdown()}\n"
+        )
         return _written(text, path)
 
     def frame(self) -> Any:

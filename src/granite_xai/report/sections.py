@@ -47,8 +47,8 @@ GLOSSARY = (
     (
         "Rows stray (heterogeneity)",
         (
-            "The typical (root mean square) distance between single rows’ curves and the average curve, in units of the "
-            "prediction. With ±: all features together; without: along one feature."
+            "The typical (root mean square) distance between single rows’ curves and the average curve, in units of "
+            "the prediction. With ±: all features together; without: along one feature."
         ),
     ),
     (
@@ -66,7 +66,8 @@ GLOSSARY = (
         "Search rows, held-out rows",
         (
             "Regions, curves and means come from the search rows. How well they work is measured on held-out rows, set "
-            "aside before the search; the model may have been trained on them. Figures are corrected for sampling noise."
+            "aside before the search; the model may have been trained on them. Figures are corrected for sampling "
+            "noise."
         ),
     ),
     (
@@ -183,7 +184,7 @@ def _description_words(source: Source) -> str:
 
 
 def _curve_sections(source: Source) -> list[Section]:
-    """Features that differ by region, each in one chart; those that are the same everywhere, small; the others' names."""
+    """Features that differ by region, each in one chart; those that are the same everywhere; the others' names."""
     curves = source.curves
     drawn = {curve.label for curve in curves.everywhere if curve.column is not None}
     main = source.finding.main_feature
@@ -197,7 +198,7 @@ def _curve_sections(source: Source) -> list[Section]:
     for label in [name for name in differ if name in drawn][:MOST_LARGE]:
         chart = FeatureChart(source, label)
         if len(chart.curves) > 1:
-            large.append(chart.figure(_caption(source, chart)))
+            large.append(chart.figure(_caption(source, chart), "half" if large else "whole"))
     joint = [label for label in differ if label not in drawn]
     if joint:
         text = f"The effects of {_names(joint)} differ by region, too; they have no curve."
@@ -226,7 +227,8 @@ def _curve_sections(source: Source) -> list[Section]:
         ends = [chart.limits() for chart in charts]
         limits = (min(low for low, _ in ends), max(high for _, high in ends))
         small += [
-            chart.figure(_range_text(source, chart.everywhere.range), limits) for chart in charts
+            chart.figure(_range_text(source, chart.everywhere.range), "third", limits)
+            for chart in charts
         ]
     others = [label for label in same if label not in {chart.label for chart in charts}]
     if others:
@@ -296,7 +298,8 @@ def _region_card(source: Source, facts: Mapping[str, Any], region: Mapping[str, 
     exact = [Paragraph(region["rule"], "code")]
     if region["stop_reason"]:
         exact.append(Paragraph(f"Not split further: {stop_reason_words(region['stop_reason'])}."))
-    blocks.append(Fold("Exact rule", exact))
+    exact += [Paragraph(sentence) for sentence in region["profile"]]
+    blocks.append(Fold("Exact rule, and who is in it", exact))
     aside = f"region {number} · {share(region['share'])} of the rows"
     return Card(
         number,
@@ -366,7 +369,7 @@ def _features_tables(source: Source, facts: Mapping[str, Any]) -> list[Block]:
             Bar(unit.effect(feature[key] or 0.0, bare=True), (feature[key] or 0.0) / largest)
             for key in keys
         ]
-        rows.append([shortened(plain(feature["feature"]), 40, 14), *cells])
+        rows.append([feature["feature"], *cells])
     tables: list[Block] = [Table(heads, rows[:MOST_LISTED], left=(0,))]
     if rows[MOST_LISTED:]:
         more = Table(heads, rows[MOST_LISTED:], left=(0,))
@@ -457,15 +460,14 @@ def _words_section(facts: Mapping[str, Any]) -> Section:
             ]
         )
     glossary = Table(["word", "meaning"], [*meanings, *map(list, GLOSSARY)], left=(0, 1))
-    made = Table(["", ""], made_rows(facts), left=(0, 1))
-    blocks = [Fold("Glossary", [glossary]), Fold("How this was made", [made])]
+    blocks = [Fold("Glossary", [glossary]), made_block(facts)]
     return Section(
         "made", "Words, and how this was made", "Words and making", blocks, is_read=False
     )
 
 
-def made_rows(facts: Mapping[str, Any]) -> list[list[str]]:
-    """How the report was made, a line each."""
+def made_block(facts: Mapping[str, Any]) -> Fold:
+    """How the report was made."""
     made = facts["made"]
     fit = facts["fit"]
     read = made["evaluations"]
@@ -478,7 +480,7 @@ def made_rows(facts: Mapping[str, Any]) -> list[list[str]]:
     held = "The rows that are explained one by one are in this file, and no other."
     if not facts["rows"]:
         held = "No row of the data is in this file."
-    return [
+    lines = [
         ["question", ", ".join(f"{name}={value}" for name, value in made["settings"].items())],
         ["model", made["model"]],
         ["explained", f"{facts['output']['name']} ({made['explained']})"],
@@ -500,11 +502,12 @@ def made_rows(facts: Mapping[str, Any]) -> list[list[str]]:
         [
             "data",
             (
-                f"{held} Charts and tables hold averages at single values of a feature and dots for rows with about the "
-                "same effect, which can stand for a single row."
+                f"{held} Charts and tables hold averages at single values of a feature and dots for rows with about "
+                "the same effect, which can stand for a single row."
             ),
         ],
     ]
+    return Fold("How this was made", [Table(["", ""], lines, left=(0, 1))])
 
 
 # Texts -------------------------------------------------------------------------------------------------
