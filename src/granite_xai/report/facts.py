@@ -30,8 +30,8 @@ from granite_xai.fitting.stability import UNCLEAR
 from granite_xai.inference.nodes import NodeFigures, tree_places
 from granite_xai.regions import Rule, rule_conditions, rule_words, walk
 from granite_xai.results.facts import FitFacts
-from granite_xai.results.sentences import FitFinding, finding_of
 from granite_xai.results.profile import profile
+from granite_xai.results.sentences import FitFinding, finding_of
 from granite_xai.results.values import Explained, Values
 from granite_xai.search.problem import GivenRules
 

@@ -68,13 +68,13 @@ def profile(
         ]
         said.append(Sentence(text, facts))
     if target is not None:
-        here, elsewhere = _means(target, inside, fitted.weights)
-        text = f"Mean target {unit.level(here)}, elsewhere {unit.level(elsewhere)}."
-        said.append(Sentence(text, [Fact("mean target", here, regions=(region,))]))
+        mean, mean_elsewhere = _means(target, inside, fitted.weights)
+        text = f"Mean target {unit.level(mean)}, elsewhere {unit.level(mean_elsewhere)}."
+        said.append(Sentence(text, [Fact("mean target", mean, regions=(region,))]))
     if losses is not None:
-        here, elsewhere = _means(losses, inside, fitted.weights)
-        if elsewhere > NEGLIGIBLE_RISK * float(np.square(np.max(np.abs(predictions)))):
-            ratio = here / elsewhere
+        risk, risk_elsewhere = _means(losses, inside, fitted.weights)
+        if risk_elsewhere > NEGLIGIBLE_RISK * float(np.square(np.max(np.abs(predictions)))):
+            ratio = risk / risk_elsewhere
             text = f"The model's mean squared error is {amount(ratio)} times that elsewhere."
             said.append(Sentence(text, [Fact("ratio of errors", ratio, regions=(region,))]))
     return said
@@ -117,7 +117,6 @@ def _typical(column: Column, shares: FloatArray) -> str:
         return f"{level_text(column, column.levels[level])} ({frequency})"
     places = np.searchsorted(cumulated, np.array(QUANTILES) - ROUNDING)
     middle, low, high = (
-        level_text(column, column.levels[min(place, len(present) - 1)])
-        for place in places.tolist()
+        level_text(column, column.levels[min(place, len(present) - 1)]) for place in places.tolist()
     )
     return middle if low == high else f"{middle} ({low} to {high})"

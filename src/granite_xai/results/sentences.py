@@ -36,7 +36,14 @@ from granite_xai.results.facts import (
     Outcome,
     is_about_effects,
 )
-from granite_xai.results.shapes import ERRORS, FLAT, Shape, distance_apart, shapes_differ
+from granite_xai.results.shapes import (
+    ERRORS,
+    FLAT,
+    Shape,
+    common_levels,
+    distance_apart,
+    shapes_differ,
+)
 
 MOST_NAMED = 4  # features that the finding names
 MOST_LISTED = 3  # features that a list of the curves names
@@ -918,7 +925,7 @@ def _contrast(facts: FitFacts, here: SharedCurve, output: OutputWords) -> Senten
     if facts.curves is None:
         return NOTHING
     others = [other for other in facts.curves.of(here.label) if other is not here]
-    at_same_values = [other for other in others if _n_common(here, other) > 1] or others
+    at_same_values = [other for other in others if len(common_levels(here, other)) > 1] or others
     by_range = sorted(at_same_values, key=lambda curve: curve.range)
     bar = FLAT * facts.largest_range
     name = feature_text(here.label)
@@ -949,13 +956,6 @@ def _contrast(facts: FitFacts, here: SharedCurve, output: OutputWords) -> Senten
     only = "" if weaker else " only"
     text = f"{does}{by}{only} ({_by(facts, other, unit)})."
     return Sentence(_capitalised(text), [*stated, _range(other)])
-
-
-def _n_common(first: SharedCurve, second: SharedCurve) -> int:
-    """Levels at which two curves both have rows."""
-    if first.column is None or second.column is None:
-        return 0
-    return int(((first.shares > 0) & (second.shares > 0)).sum())
 
 
 def _capitalised(text: str) -> str:

@@ -32,6 +32,7 @@ ALIKE = 0.9  # correlation from which two curves do the same, whatever their sha
 MOST_PLACES = 40  # of a curve; more levels are joined to places with about equally many rows
 MOST_LABELS = 3  # that are named as highest or as lowest
 LONGEST_LABEL = 40
+RANGE_FROM = 0.05  # share of the rows below and above which curves are not compared
 
 VERBS: dict[str, str | tuple[str, str]] = {
     "constant": ("is that of {feature} = {0}", "is that of {0} alone"),
@@ -451,14 +452,8 @@ def shapes_differ(first: SharedCurve, second: SharedCurve, shapes: tuple[Shape, 
     kinds = [FAMILY.get(shape.kind, shape.kind) for shape in shapes]
     if {"flat", "constant", "varies", "effect"}.intersection(kinds):
         return False
-    shares = np.sqrt(first.shares[1:] * second.shares[1:])
-    if shares.sum() > 0:
-        shares = shares / shares.sum()
-        gap = _covariance(first.effects[1:], second.effects[1:], shares)
-        if gap > 0 and gap**2 >= ALIKE**2 * (
-            _variance(first.effects[1:], shares) * _variance(second.effects[1:], shares)
-        ):
-            return False
+    if _correlation(first, second) >= ALIKE:
+        return False
     if kinds[0] != kinds[1]:
         return True
     if kinds[0] in ("high", "low"):
@@ -470,6 +465,42 @@ def shapes_differ(first: SharedCurve, second: SharedCurve, shapes: tuple[Shape, 
     return False
 
 
+def common_levels(first: SharedCurve, second: SharedCurve) -> IntArray:
+    """The levels at which two curves of a feature can be compared.
+
+    Labels that both have; numbers and dates between the 5% and the 95% points of the rows of both.
+
+    Parameters
+    ----------
+    first, second : SharedCurve
+    """
+    if first.column is None or second.column is None:
+        return np.zeros(0, dtype=np.intp)
+    is_common = np.ones(len(first.column.levels), dtype=bool)
+    for curve in (first, second):
+        shares = curve.shares[1:]
+        if first.column.is_ordered:
+            below = np.cumsum(shares) / max(float(shares.sum()), np.finfo(float).tiny)
+            is_common &= (below >= RANGE_FROM) & (below - shares <= 1 - RANGE_FROM)
+        else:
+            is_common &= shares > 0
+    return np.flatnonzero(is_common)
+
+
+def _correlation(first: SharedCurve, second: SharedCurve) -> float:
+    """Of two curves at the levels that both have, weighed by the rows of both."""
+    levels = 1 + common_levels(first, second)
+    weights = first.shares[levels] + second.shares[levels]
+    if weights.sum() == 0:
+        return 0.0
+    weights = weights / weights.sum()
+    along = _covariance(first.effects[levels], second.effects[levels], weights)
+    return math.copysign(
+        math.sqrt(_squared_correlation(first.effects[levels], second.effects[levels], weights)),
+        along,
+    )
+
+
 def distance_apart(first: SharedCurve, second: SharedCurve) -> float:
     """How far two curves of a feature lie apart: the range of their difference at the levels that both have.
 
@@ -479,13 +510,7 @@ def distance_apart(first: SharedCurve, second: SharedCurve) -> float:
     ----------
     first, second : SharedCurve
     """
-    common = (first.shares > 0) & (second.shares > 0)
-    if first.column is None or second.column is None or common.sum() < 2:
+    levels = 1 + common_levels(first, second)
+    if len(levels) < 2:
         return abs(first.range - second.range)
-    if first.column.is_ordered:
-        for curve in (first, second):
-            cumulated = np.cumsum(curve.shares[1:]) / max(curve.shares[1:].sum(), 1e-300)
-            inner = (cumulated >= 0.05) & (cumulated - curve.shares[1:] < 0.95)
-            common = common & np.append(common[0], inner)
-    gaps = (first.effects - second.effects)[common]
-    return float(np.ptp(gaps)) if len(gaps) > 1 else abs(first.range - second.range)
+    return float(np.ptp(first.effects[levels] - second.effects[levels]))

@@ -1,11 +1,26 @@
-"""Whose effects depend on whom, from constructed figures of nodes."""
+"""What a fit knows of itself: whose effects depend on whom, figures of regions; from constructed figures."""
 
 from __future__ import annotations
 
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
 import pytest
 
+import granite_xai as gx
 from granite_xai.inference.nodes import NO_NODE, NodeFigure, NodeFigures
-from granite_xai.results.dependence import dependence
+from granite_xai.results.facts import FitFacts, region_columns, target_name
+
+
+def dependence(figures):
+    """That of a fit whose curves nobody knows."""
+    question = SimpleNamespace(question=gx.question("sobol"))
+    fitted = SimpleNamespace(
+        partition=[0, 1], nodes=(figures,), questions=(question,), shared_curves=None
+    )
+    return FitFacts(fitted, {}).dependence
 
 
 def figures(sets, *nodes):
@@ -148,3 +163,63 @@ def test_the_first_split_on_the_main_feature_is_no_moderator_of_it():
         )
     )
     assert (found.first_split, found.features, found.moderators) == ("hr", ("hr",), ("day",))
+
+
+LINES = [
+    SimpleNamespace(question="ice-pdp", region=-1, low=7.0, high=8.0),
+    SimpleNamespace(question="ice-pdp", region=0, low=-1.0, high=4.0),
+    SimpleNamespace(question="ice-pdp", region=1, low=9.0, high=16.0),
+    SimpleNamespace(question="sobol", region=0, low=100.0, high=100.0),
+]
+
+
+def fitted(figures, lines=None):
+    estimate = None if lines is None else SimpleNamespace(lines=lines)
+    nodes = () if figures is None else (figures,)
+    return SimpleNamespace(partition=[None, None], estimate=estimate, nodes=nodes)
+
+
+def figures_of_regions(is_rooted=True, n_leaves=2):
+    leaves = [SimpleNamespace(mean=5.0 + k, heterogeneity=2.0 + k) for k in range(n_leaves)]
+    root = SimpleNamespace(heterogeneity=6.0)
+    return SimpleNamespace(leaves=leaves, root=root, is_rooted=is_rooted)
+
+
+def test_every_region_has_its_mean_and_its_heterogeneity_beside_that_of_all_rows():
+    columns = region_columns(fitted(figures_of_regions()))
+    assert columns["mean_prediction"] == [5.0, 6.0]
+    assert columns["heterogeneity_overall"] == [6.0, 6.0]
+    assert columns["heterogeneity"] == [2.0, 3.0]
+    assert all(math.isnan(low) for low in columns["heterogeneity_low"])
+
+
+@pytest.mark.parametrize(
+    ("is_rooted", "low", "high"),
+    [(True, [0.0, 3.0], [2.0, 4.0]), (False, [-1.0, 9.0], [4.0, 16.0])],
+)
+def test_intervals_are_those_of_the_first_question_and_in_its_units(is_rooted, low, high):
+    columns = region_columns(fitted(figures_of_regions(is_rooted), LINES))
+    assert columns["heterogeneity_low"] == low
+    assert columns["heterogeneity_high"] == high
+
+
+@pytest.mark.parametrize("unknown", [None, figures_of_regions(n_leaves=3)])
+def test_what_is_not_known_is_nan(unknown):
+    columns = region_columns(fitted(unknown))
+    for cells in columns.values():
+        assert len(cells) == 2
+        assert all(math.isnan(cell) for cell in cells)
+
+
+@pytest.mark.parametrize(
+    ("y", "name"),
+    [
+        (pd.Series([1], name="cnt"), "cnt"),
+        (pd.Series([1], name=3), ""),
+        (np.ones(2), ""),
+        ("cnt", "cnt"),
+        (None, ""),
+    ],
+)
+def test_a_target_has_the_name_of_its_series_or_column(y, name):
+    assert target_name(y) == name
