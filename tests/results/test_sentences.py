@@ -142,7 +142,7 @@ def test_many_features_depend_on_each_other():
 def test_the_line_of_curves_counts_and_names_them(g):
     said = finding(g).curves
     assert said.startswith(f"{len(g.curves_)} curves describe ")
-    differs, same, *_ = said.partition(": ")[2].split("; ")
+    differs, same, *_ = said.partition("): ")[2].split("; ")
     assert differs == "a differs by region"
     assert same.startswith("c ")
     assert str(g).index("a differs by region") > str(g).index("all rows")
