@@ -160,7 +160,7 @@ def chosen_by_hand(g, X, model, fraction):
 @pytest.mark.parametrize("fraction", [0.0001, 0.05, 0.3, 1.0])
 def test_the_cheapest_branches_join_until_the_budget_is_spent(X, fraction):
     def model(rows):
-        a, b, c, d, e = np.asarray(rows, dtype=float).T
+        _, b, c, d, e = np.asarray(rows, dtype=float).T
         return stepwise(rows) + 0.9 * d * np.sign(c) + 0.5 * e * b + 0.35 * c * d * e
 
     g = gx.Granite(model, resources=EXACT, alpha=0.01, shared_curves=fraction).fit(X)
