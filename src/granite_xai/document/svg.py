@@ -415,7 +415,7 @@ def _labels(frame: Frame, tails: Sequence[tuple[Point, str, str]], near_end: flo
     room = int((frame.size[0] - frame.right - LABEL_GAP) / LETTER_WIDTH)
     at_edge = sorted((tail for tail in tails if tail[0][0] >= edge), key=lambda tail: tail[0][1])
     heights = spread_out([point[1] for point, _, _ in at_edge], (frame.top, frame.bottom))
-    texts = distinct_labels([text for _, text, _ in at_edge], max(room, 3))
+    texts = distinct_labels([str(visible(text)) for _, text, _ in at_edge], max(room, 3))
     for (_, full, shown_with), text, y in zip(at_edge, texts, heights, strict=True):
         label = text_at(
             frame.right + LABEL_GAP, y + 4, text, "h b", hint=full if full != text else ""
@@ -505,7 +505,7 @@ def paint_overview(
     ]
     shapes.append(text_at(frame.right, frame.bottom + 33, title, "t", text_anchor="end"))
     shapes.append(text_at(size[0], 11.0, "mean size", text_anchor="end"))
-    names = distinct_labels([strip.name for strip in strips], letters)
+    names = distinct_labels([str(visible(strip.name)) for strip in strips], letters)
     for place, (strip, name) in enumerate(zip(strips, names, strict=True)):
         middle = frame.y(place + 0.5)
         edge = frame.y(place + 1.0)
