@@ -238,7 +238,9 @@ def test_a_table_is_sorted_by_its_head_with_the_keyboard(browser, files):
     assert down == sorted(down, reverse=True)
     assert browser.run(rows) == sorted(down)
     assert (
-        browser.run("document.querySelectorAll('#rows > table thead th')[1].getAttribute('aria-sort')")
+        browser.run(
+            "document.querySelectorAll('#rows > table thead th')[1].getAttribute('aria-sort')"
+        )
         == "ascending"
     )
 

@@ -332,7 +332,7 @@ class FitFacts:
     def _sizes_of_differences(self, figures: NodeFigures) -> dict[str, float]:
         """How far the curves of each feature lie apart; without curves, how far its heterogeneity falls."""
         curves = self.curves
-        if curves is None or not set(curves.labels) <= set(set_names(figures)):
+        if curves is None or any(curve.column is None for curve in curves):
             removed = figures.removed.tolist()
             return dict(zip(set_names(figures), removed, strict=True))
         sizes = {}
@@ -365,10 +365,12 @@ def _moderators(
     split_columns: list[str],
 ) -> list[str]:
     """The features that say where the main feature differs, and the first split in any case."""
-    main_set = set_names(figures).index(main_feature)
-    needed = FURTHER_MODERATOR * float(figures.removed[main_set])
+    names = set_names(figures)
+    # A question about all features together knows nothing of the main one alone.
+    main_set = [names.index(main_feature)] if main_feature in names else list(range(len(names)))
+    needed = FURTHER_MODERATOR * float(figures.removed[main_set].sum())
     others = [column for column in split_columns if column != main_feature]
-    moderators = [column for column in others if removed_by[column][main_set] >= needed]
+    moderators = [column for column in others if removed_by[column][main_set].sum() >= needed]
     if not moderators:
         moderators = others[:1]
     first_split = figures.root.column
