@@ -14,11 +14,13 @@ from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.parallel import Meter, one_blas_thread, progress
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.curves.curves import CurveMaker
+from granite_xai.curves.curves import CurveMaker as OldMaker
+from granite_xai.curves.description import CurveMaker
+from granite_xai.curves.shared import joined
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.evaluations.limits import require_table_room
 from granite_xai.evaluations.probe import probe
-from granite_xai.evaluations.reading import Reading
 from granite_xai.fitting.find import Search, Searching
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.judge import (
@@ -26,6 +28,7 @@ from granite_xai.fitting.judge import (
     judge_by_search_rows,
     trees_of_folds,
 )
+from granite_xai.fitting.ledger import ledger_of
 from granite_xai.fitting.opening import Opened, collected, open_inputs
 from granite_xai.fitting.path import Path, path_of
 from granite_xai.fitting.plan import (
@@ -94,17 +97,17 @@ def fit(
     record.note("plan", asking.draft.facts(cost, n_judging, len(opened.rows), seconds_per_row=0.0))
     with (
         closing(Meter(opened.settings.resources, cost.model_rows)) as meter,
-        opened.model.metered(meter),
+        opened.model.watched(meter),
     ):
         plan = asking.plan(record, meter)
         with record.stage("evaluations"):
             sample = plan.ask(search, record, are_fitted=True)
-        result = _found(opened, asking, plan, sample, record)
+        result, searched = _found(opened, asking, plan, sample, record)
         with record.stage("estimate"):
             held_out = opened.given_holdout
             if len(choice.held_out):
                 held_out = opened.rows.take(choice.held_out)
-            return _judged(result, sample, held_out)
+            return _judged(result, searched, held_out)
 
 
 def plan_of(g: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
@@ -213,7 +216,7 @@ class Asking(NamedTuple):
 def resolved_questions(opened: Opened, table: Table) -> tuple[ResolvedQuestion, ...]:
     """The questions on some rows; where all outputs are explained, those of the first one, then of the next."""
     settings = opened.settings
-    reading = Reading.of(opened.model, table)
+    reading = Reading(opened.model, table)
     resolved = [
         question.resolve(
             table,
@@ -268,7 +271,7 @@ def _asks_about_all_players(
 
 def _found(
     opened: Opened, asking: Asking, plan: Plan, sample: Sample, record: Diagnostics
-) -> FitResult:
+) -> tuple[FitResult, Search]:
     """Search for regions, and describe them."""
     settings = opened.settings
     n_outputs = len(sample.outputs)
@@ -296,9 +299,9 @@ def _found(
     result = _described(opened, searching, search, sample, regions)
     note_bins(record, result, sample, single_bins_are_meant=not settings.as_in_paper)
     result = replace(result, path=path)
-    if not opened.model.outputs:
-        return result
-    return _with_each_output(opened, result, searching, search)
+    if opened.model.outputs:
+        result = _with_each_output(opened, result, searching, search)
+    return result, search
 
 
 def _note_other_cuts(search: Search, partition: Partition) -> None:
@@ -313,7 +316,12 @@ def _note_other_cuts(search: Search, partition: Partition) -> None:
 
 
 def _described(
-    opened: Opened, searching: Searching, search: Search, sample: Sample, regions: PartitionResult
+    opened: Opened,
+    searching: Searching,
+    search: Search,
+    sample: Sample,
+    regions: PartitionResult,
+    output_name: str = "",
 ) -> FitResult:
     """What was found, with the curves of the regions."""
     table = sample.rows.table
@@ -332,16 +340,35 @@ def _described(
             evaluations=complete.outputs[output],
             players=questions[0].first.layout.explained,
             order=questions[0].order,
+            clusters=sample.rows.clusters,
             cells=cells,
             is_centred=settings.level is not None,
+            shared=settings.shared_curves,
             is_probability=opened.model.is_probability,
+            output=output,
+            output_name=output_name,
+        )
+
+    def make_old() -> OldMaker:
+        new = maker.value
+        return OldMaker(
+            table=table,
+            evaluations=new.evaluations,
+            players=new.players,
+            order=new.order,
+            cells=new.cells,
+            is_centred=new.is_centred,
+            is_probability=new.is_probability,
             output=output,
         )
 
     maker = Deferred(make_curves)
     is_answered = coalitions <= answered_coalitions(sample)
     with one_blas_thread():
-        curves = Deferred(lambda: maker.value.fit(rows_of_regions), now=is_answered)
+        curves = Deferred(lambda: make_old().fit(rows_of_regions))
+        shared_curves = Deferred(
+            lambda: maker.value.shared_curves(regions.partition, region_of_row), now=is_answered
+        )
     return FitResult(
         settings=settings,
         model=opened.model,
@@ -356,6 +383,7 @@ def _described(
         partition=regions.partition,
         regions=region_of_row,
         curves=curves,
+        shared_curves=shared_curves,
         sample=sample,
         curve_maker=maker,
         learned={
@@ -402,6 +430,7 @@ def _with_each_output(
             search_of_output,
             search_of_output.sample,
             search_of_output.regions(),
+            output_name=str(name),
         )
     curves = [result.curves.value for result in outputs.values()]
     of_all = replace(
@@ -409,13 +438,21 @@ def _with_each_output(
         fidelity=float(np.mean([of_output.fidelity for of_output in curves])),
         global_fidelity=float(np.mean([of_output.global_fidelity for of_output in curves])),
     )
-    return replace(joint, outputs=outputs, curves=Deferred(lambda: of_all, now=True))
+    of_outputs = [of_output.shared_curves for of_output in outputs.values()]
+    shared_curves = Deferred(lambda: joined([each.value for each in of_outputs]), now=True)
+    return replace(
+        joint,
+        outputs=outputs,
+        curves=Deferred(lambda: of_all, now=True),
+        shared_curves=shared_curves,
+    )
 
 
-def _judged(result: FitResult, sample: Sample, held_out: Rows | None) -> FitResult:
+def _judged(result: FitResult, search: Search, held_out: Rows | None) -> FitResult:
     """The result with what the held-out rows say of its regions; without any, what the rows that searched say."""
+    sample = judging = search.sample
     if held_out is not None and result.level is not None:
-        asked = result.plan.ask(held_out)
+        asked = judging = result.plan.ask(held_out)
         regions = result.partition.apply(held_out.table)
         judgements = [judge_by_other_rows(result, asked, regions)]
         for number, of_output in enumerate(result.outputs.values()):
@@ -437,6 +474,7 @@ def _judged(result: FitResult, sample: Sample, held_out: Rows | None) -> FitResu
         )
         results.append(replace(fit_of_output, estimate=judgement.estimate, nodes=nodes))
     joint, *others = results
+    joint = replace(joint, ledger=ledger_of(joint, search, judging))
     return replace(joint, outputs=dict(zip(result.outputs, others, strict=True)))
 
 

@@ -13,7 +13,9 @@ from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.curves.curves import CurveMaker, SurrogateFit
+from granite_xai.curves.curves import SurrogateFit
+from granite_xai.curves.description import CurveMaker
+from granite_xai.curves.shared import SharedCurves
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.fitting.path import Path
 from granite_xai.fitting.plan import Plan
@@ -23,6 +25,7 @@ from granite_xai.inference.estimate import Estimate
 from granite_xai.inference.nodes import NodeFigures
 from granite_xai.models import Predictor
 from granite_xai.regions import Partition
+from granite_xai.regions.ledger import Ledger
 from granite_xai.tables import Table
 from granite_xai.tables.rows import Rows
 
@@ -60,6 +63,8 @@ class FitResult:
         Region of each row.
     curves : Deferred of SurrogateFit
         What describes the model; it asks the model where the questions are about some of the columns.
+    shared_curves : Deferred of SharedCurves
+        The same, told once where regions differ little.
     sample, curve_maker : Sample, Deferred of CurveMaker, optional
         What the model said about the rows, and what curves are made of; only the object that was fitted keeps them.
     estimate : Estimate, optional
@@ -72,6 +77,8 @@ class FitResult:
         Further fitted attributes of the estimator, by name, such as ``clusters_`` of a partitioner.
     outputs : mapping
         Where all outputs are explained, the result of each in these regions.
+    ledger : Deferred of Ledger
+        What each split adds, and what further ones would.
     from_file : FromFile, optional
         Of a fit that was loaded.
     """
@@ -89,6 +96,7 @@ class FitResult:
     partition: Partition
     regions: IntArray
     curves: Deferred[SurrogateFit]
+    shared_curves: Deferred[SharedCurves]
     sample: Sample | None = None
     curve_maker: Deferred[CurveMaker] | None = None
     estimate: Estimate | None = None
@@ -97,6 +105,7 @@ class FitResult:
     path: Path | None = None
     learned: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[Any, FitResult] = field(default_factory=dict)
+    ledger: Deferred[Ledger] = field(default_factory=lambda: Deferred(Ledger, now=True))
     from_file: FromFile | None = None
 
     @property
