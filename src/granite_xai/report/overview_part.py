@@ -9,9 +9,9 @@ import numpy as np
 
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.base.typing import FloatArray
-from granite_xai.display.overview import value_ranks
 from granite_xai.report.source import rounded, set_labels
 from granite_xai.results.values import Scope, Values
+from granite_xai.tables import Column
 
 MOST_FEATURES = 12  # strips of the overview
 ACROSS = 96  # cells of a strip from left to right
@@ -122,3 +122,17 @@ def _cells(
             column, line = divmod(place, UPWARDS)
             cells.append([region, column, line, n_rows])
     return cells
+
+
+def value_ranks(column: Column) -> FloatArray:
+    """Where the value of each row stands among those of all rows: 0 lowest, 1 highest, nan missing.
+
+    Rows with the same value are spread over the places of that value, in an arbitrary order.
+    """
+    n_rows = len(column.codes)
+    mixed = np.random.default_rng(0).permutation(n_rows)
+    order = mixed[np.argsort(column.codes[mixed], kind="stable")]
+    present = order[column.codes[order] >= 0]
+    ranks = np.full(n_rows, np.nan)
+    ranks[present] = (np.arange(len(present)) + 0.5) / max(len(present), 1)
+    return ranks

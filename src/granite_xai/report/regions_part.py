@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from granite_xai.display.tree import Box, boxes_of, rule_of_edge
+from granite_xai.displays.tree import Box, boxes_of
 from granite_xai.inference.nodes import NodeFigure
 from granite_xai.regions import Region, Rule, Vocabulary, rule_conditions, rule_words
 from granite_xai.report.source import ReportSource, number_or_none
@@ -54,7 +54,7 @@ def _node(
     -------
     dict
         ``id``, ``region`` and ``name`` (of a leaf), the ``conditions`` on the edge above it
-        (`rule_of_edge`) and their ``text``, the ``column`` that it splits, ``n_samples``, ``share``
+        and their ``text``, the ``column`` that it splits, ``n_samples``, ``share``
         of the rows, ``mean`` and ``spread`` of the predictions, ``stray`` (heterogeneity), the
         ``regions`` below it, and its ``children``.
     """
@@ -69,7 +69,7 @@ def _node(
         "id": _identifier(box),
         "region": box.region if is_leaf else None,
         "name": source.fitted.partition[box.region or 0].name if is_leaf else "",
-        "conditions": conditions_of(rule_of_edge(box, boxes), source.finding.vocabulary),
+        "conditions": conditions_of(box.edge, source.finding.vocabulary),
         "text": box.condition,
         "column": box.column,
         "n_samples": box.n_samples,

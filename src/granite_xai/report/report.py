@@ -20,7 +20,7 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
 from granite_xai.base.text import ALL_ROWS, plain
-from granite_xai.display.figures import framed
+from granite_xai.document.figure import framed
 from granite_xai.estimator import Granite, fit_granite
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.fitting.opening import collected

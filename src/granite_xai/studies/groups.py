@@ -18,8 +18,8 @@ from granite_xai.base.numbers import ROUNDING, UNKNOWN, share, share_interval
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import drawable, wrapped
-from granite_xai.display.figures import SMALL, tidy
 from granite_xai.document.chart import BLUE, GREY
+from granite_xai.document.figure import SMALL, tidy
 from granite_xai.estimator import Granite
 from granite_xai.fitting.fit import fit
 from granite_xai.fitting.opening import collected, open_inputs

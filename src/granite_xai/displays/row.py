@@ -11,9 +11,19 @@ from granite_xai.base.numbers import count, share
 from granite_xai.base.options import whole_number
 from granite_xai.base.text import drawable, shortened, wrapped
 from granite_xai.curves.curves import Curve
-from granite_xai.display.axis import Axis
-from granite_xai.display.figures import SMALL, Axes, Drawn, drawn_labels, grid_of, sheet, tidy
-from granite_xai.document.chart import BLUE, GREY, ORANGE
+from granite_xai.document.chart import BLUE, GREY, ORANGE, Chart, FeatureAxis, Mark
+from granite_xai.document.figure import (
+    SMALL,
+    Axes,
+    Drawn,
+    Palette,
+    drawn_labels,
+    grid_of,
+    paint,
+    set_title,
+    sheet,
+    tidy,
+)
 from granite_xai.results.row import RowExplanation
 
 MOST_BARS = 10
@@ -68,26 +78,26 @@ class RowDisplay(Drawn):
         row = self.explanation
         curves = [(i, row.curves[i]) for i in row.order.tolist()]
         chosen = [(i, curve) for i, curve in curves if curve is not None][: self.max_features]
-        panels = 1 + len(chosen)
-        grid = grid_of(panels, 3)
+        grid = grid_of(1 + len(chosen), 3)
         bars = min(len(row.sets), MOST_BARS) + 3
-        size = (max(6.0, 3.6 * grid[1]), max(3.0, 0.3 * bars + 1.2) * grid[0])
-        drawn = sheet(ax, range(panels), grid, size)
-        _draw_waterfall(drawn.axes[0], row)
-        for panel, (i, curve) in zip(drawn.axes[1:], chosen, strict=True):
+        size = (max(6.0, 3.6 * grid[1]), max(3.0, 0.3 * bars + 1.2) * grid[0] + 0.4)
+        drawn = sheet(ax, range(1 + len(chosen)), grid, size)
+        _draw_waterfall(drawn.axes[0], row, drawn.palette)
+        panels = drawn.axes[1:]
+        for panel, (i, curve) in zip(panels, chosen, strict=True):
             _draw_curve(panel, row, i, curve)
         if share_scale and chosen:
-            limits = [panel.get_ylim() for panel in drawn.axes[1:]]
-            for panel in drawn.axes[1:]:
+            limits = [panel.get_ylim() for panel in panels]
+            for panel in panels:
                 panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-        return self._keep(drawn, ax, wrapped(drawable(row.sentences()[0]), 110, 2))
+        return self._keep(drawn, ax, drawable(row.sentences()[0]))
 
     def frame(self) -> Any:
         """Everything in the waterfall; see `RowExplanation.frame`."""
         return self.explanation.frame()
 
 
-def _draw_waterfall(ax: Axes, row: RowExplanation) -> None:
+def _draw_waterfall(ax: Axes, row: RowExplanation, palette: Palette) -> None:
     """One bar a set from where the last one ended, the strongest first; interactions at the end."""
     tidy(ax)
     ax.use_sticky_edges = False
@@ -125,44 +135,34 @@ def _draw_waterfall(ax: Axes, row: RowExplanation) -> None:
     ax.set_yticks(range(len(names)), names, fontsize=SMALL)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.margins(x=0.16)
+    ax.locator_params(axis="x", nbins=5)
     noun = f" ({row.unit.noun})" if row.unit.noun else ""
-    heading = f"From the mean of its region (dotted) to the prediction{noun}"
-    ax.set_title(heading, fontsize=SMALL + 1, loc="left")
+    set_title(ax, wrapped(f"From the mean of its region (dotted) to the prediction{noun}", 48, 2))
 
 
 def _draw_curve(ax: Axes, row: RowExplanation, i: int, curve: Curve) -> None:
     """The region's curve of one feature, at values that occur in the region, and the row on it."""
-    position = curve.column.position
-    levels = curve.column.levels
-    axis = Axis.of(row.references, position)
-    occurs = np.isin(levels, row.references.columns[position].levels)
-    tidy(ax)
-    ax.axhline(0.0, color=GREY, linewidth=0.4)
-    ax.plot(
-        axis.numbers(levels[occurs]),
-        (curve.effects[1:] - curve.centre)[occurs],
-        "-" if axis.ordered else "o",
-        color=GREY,
-        markersize=4,
-        linewidth=1.4,
-    )
-    ax.plot(
-        axis.of_rows(row.table.columns[position]),
-        [row.contributions[i]],
-        "o",
-        color=ORANGE,
-        markersize=8,
-        markeredgecolor="white",
-        zorder=5,
-    )
-    axis.dress(ax)
+    column = curve.column
+    references = row.references.columns[column.position]
+    axis = FeatureAxis.of(row.references, column.position)
+    own = row.table.columns[column.position]
+    occurs = np.isin(column.levels, references.levels)
+    x = axis.places(column.levels[occurs])
+    effects = (curve.effects[1:] - curve.centre)[occurs]
+    drawn = np.isfinite(x)
+    order = np.argsort(x[drawn], kind="stable")
+    joined = axis.ordered and len(column.levels) > 2
+    line = Mark("line", "region", x[drawn][order], effects[drawn][order], joined=joined, color=GREY)
+    on_curve = curve.at(own)
+    place = np.clip(axis.of_rows(own), *axis.drawn_limits)
+    dot = Mark("line", "row", place, on_curve, joined=False, color=ORANGE)
     value = drawable(shortened(row.values[i], 20))
-    percentile = row.percentiles[i]
-    has_two_values = int(np.count_nonzero(occurs)) <= 2
-    if np.isnan(percentile) or has_two_values:
+    if np.isnan(row.percentiles[i]) or len(x) <= 2:
         where = f"{share(row.shares[i])} of the region's rows have the same value"
     else:
-        where = f"{share(percentile)} of the region's rows lie below"
+        where = f"{share(row.percentiles[i])} of the region's rows lie below"
     adds = row.unit.signed_effect(float(row.contributions[i]), bare=True)
-    heading = f"{axis.name} = {value}: {adds}\n{where}"
-    ax.set_title(heading, fontsize=SMALL + 1, loc="left")
+    heading = wrapped(f"{drawable(axis.name)} = {value}: {adds}", 44, 2)
+    paint(ax, Chart(axis, (line, dot), title=f"{heading}\n{where}"))
+    ax.lines[-1].set(zorder=5, markersize=8)
+    ax.margins(y=0.1)
