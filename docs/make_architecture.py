@@ -24,10 +24,9 @@ ROOMS: dict[str, tuple[str, str]] = {
     "tables": ("X", "A table comes in: kinds of columns, distinct values, rows in a fixed order"),
     "document": ("", "Charts as plain data: the axis of a feature and marks; their painters"),
     "models": ("F", "A model comes in: the only room that calls it; outputs, targets, workers"),
-    "trees": ("E_S", "Tree ensembles and additive models that are read instead of asked"),
     "evaluations": (
         "E_S",
-        "What the model says about recombined rows: which values, how many, how exactly",
+        "What the model says about recombined rows: which values, how many, how exactly; trees that are read",
     ),
     "algebra": (
         "F_T ν φ R",
@@ -38,13 +37,15 @@ ROOMS: dict[str, tuple[str, str]] = {
     "curves": ("G", "One curve per feature and region, and the description they make"),
     "search": ("Ω", "From R to a tree: cuts, tables of sums, growth, looking ahead, other cuts"),
     "fitting": ("", "One fit: settings, plan, search, judgement; path and stability; the result"),
-    "results": ("", "What a fit says about regions, rows and its own values, in words"),
+    "results": (
+        "",
+        "What a fit says about regions, rows and its own values, in words; comparisons, groups of features",
+    ),
     "estimator": ("", "Granite: options, fit and methods"),
     "frameworks": ("Ω", "Earlier methods, one file each: clusters, cohorts, the original trees"),
     "partitioners": ("", "Ways to regions for partitioner=, by name"),
     "displays": ("", "Pictures of a fit; one file a kind of picture"),
     "report": ("", "The report: facts, then a page or a text"),
-    "studies": ("", "Several fits: comparisons of models or tables, and groups of features"),
     "saving": ("", "Files: what a fit found as plain content"),
     "cli": ("", "The command granite"),
     "datasets": ("", "Tables and toys to try things on"),
@@ -54,7 +55,7 @@ ROOMS: dict[str, tuple[str, str]] = {
 BOXES = [
     (0, 0, "X", "tables", "your table"),
     (0, 1, "F", "models", "your model"),
-    (1, 0, "E_S", "evaluations, trees", "answers on\nrecombined rows"),
+    (1, 0, "E_S", "evaluations", "answers on\nrecombined rows"),
     (2, 0, "F_T", "algebra", "hidden columns\naveraged"),
     (3, 0, "ν", "algebra", "prediction,\nvariance or loss"),
     (4, 0, "φ", "algebra", "effects of\ncolumns and groups"),

@@ -17,6 +17,7 @@ from granite_xai.base.errors import DataWarning, Diagnostics, warn
 from granite_xai.base.limits import Resources
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.curves.shared import SharedCurves
 from granite_xai.fitting.evaluation import Evaluation, evaluate_rows
 from granite_xai.fitting.fit import fit, path_of_fit, plan_of, search_halves
 from granite_xai.fitting.fit_result import FitResult
@@ -25,11 +26,11 @@ from granite_xai.fitting.opening import lacking_clusters_warning
 from granite_xai.fitting.stability import Stability
 from granite_xai.models import Predictor, Usage, accepts_missing
 from granite_xai.regions import vocabulary
-from granite_xai.results.against_fit import explain_against_fit, explain_among_themselves
 from granite_xai.results.explain_row import explain_one
 from granite_xai.results.one_row import label_of_row, naming_new_levels, one_row
+from granite_xai.results.other_rows import explain_against_fit, explain_among_themselves
 from granite_xai.results.output_words import target_name
-from granite_xai.results.printed import ResultText
+from granite_xai.results.printed import FitWords
 from granite_xai.results.row import RowExplanation
 from granite_xai.tables import is_lazy, same_rows_in_any_order
 
@@ -86,6 +87,10 @@ class Granite(GraniteBase):
         Rows that are held out of the search and judge its regions: "auto" a third of the rows that are used, at most
         4,000, none of fewer than 600; none; a share of the rows; or rows of your own (for risk: rows that the model has
         not seen). At least 30, or none.
+    shared_curves : "auto" or float
+        Regions share the curve of a feature where that changes little: what is described falls by no more than this
+        share of what regions add, or by half a point, where that is more. "auto": 0.05, and nothing is shared without a
+        ``confidence_level``. 0: one curve per feature and region. It changes neither regions nor what they leave.
     n_jobs : int, optional
         Threads for the search, as in scikit-learn; None: what ``joblib.parallel_config`` says, otherwise one. Inside
         ``joblib.parallel_config(backend="loky")``, ``"dask"`` (with a ``distributed.Client``) or ``"ray"`` it is also
@@ -104,8 +109,10 @@ class Granite(GraniteBase):
         Disagreement on all rows before any split, 1.0 (in shares) for several questions; and that of each question.
     remaining_ : float
         Share of it that is left in the regions; 0.0 when there is nothing to explain.
+    curves_ : SharedCurves
+        The curves that describe the model, each told once.
     fidelity_, global_fidelity_ : float
-        Share of the prediction's variance that an additive surrogate (`predict`) explains, with and without regions.
+        Share of the prediction's variance that they (`predict`) explain, with regions, and one curve per feature.
         Where ``features`` names some of the columns, the model is asked about the others when this is first read.
     estimate_ : Estimate or None
         Share left on the held-out rows, corrected for chance, with an interval: the number to quote. Without held-out
@@ -150,6 +157,7 @@ class Granite(GraniteBase):
         max_samples: int | str | None = "auto",
         confidence_level: float | None = 0.95,
         holdout: Any = "auto",
+        shared_curves: float | str = "auto",
         n_jobs: int | None = None,
         random_state: Any = 0,
         resources: Resources | None = None,
@@ -174,6 +182,7 @@ class Granite(GraniteBase):
         self.max_samples = max_samples
         self.confidence_level = confidence_level
         self.holdout = holdout
+        self.shared_curves = shared_curves
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.resources = resources
@@ -205,14 +214,14 @@ class Granite(GraniteBase):
 
     def __str__(self) -> str:
         """What the fit found; of an object that is not fitted, its options."""
-        text: ResultText | None = vars(self).get("_text")
-        if text is None:
+        words: FitWords | None = vars(self).get("_words")
+        if words is None:
             return repr(self)
-        return text.printed.text(self.partition_.region_names, with_finding=True)
+        return words.of_fit(self.partition_.region_names).text()
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """What a notebook shows: the finding, or scikit-learn's diagram of what is not fitted."""
-        if "_text" not in vars(self):
+        if "_words" not in vars(self):
             diagram: dict[str, str] = super()._repr_mimebundle_(**options)
             return diagram
         return {"text/plain": str(self), "text/html": self._fitted_html()}
@@ -220,15 +229,15 @@ class Granite(GraniteBase):
     @property
     def _repr_html_(self) -> Callable[[], str]:
         """The same for what does not ask for a bundle; a property, as scikit-learn has it."""
-        if "_text" not in vars(self):
+        if "_words" not in vars(self):
             html_of_diagram: Callable[[], str] = super()._repr_html_
             return html_of_diagram
         return self._fitted_html
 
     def _fitted_html(self) -> str:
         """The finding and the tree, with scikit-learn's diagram folded below."""
-        text: ResultText = vars(self)["_text"]
-        finding = text.printed.html(self.partition_.region_names, with_finding=True)
+        words: FitWords = vars(self)["_words"]
+        finding = words.of_fit(self.partition_.region_names).notebook()
         # Of the options alone: scikit-learn reads every attribute of what is fitted, and some are computed when read.
         diagram = estimator_html_repr(type(self)(**self.get_params(deep=False)))
         return f"{finding}<details><summary>Options of this fit</summary>{diagram}</details>"
@@ -393,14 +402,19 @@ class Granite(GraniteBase):
         return measured
 
     @property
+    def curves_(self) -> SharedCurves:
+        """The curves that describe the model; regions share those that differ little between them."""
+        return fitted_view(self, several=True).result.shared_curves.value
+
+    @property
     def fidelity_(self) -> float:
-        """Share of the prediction's variance that an additive surrogate explains in the regions."""
-        return fitted_view(self, several=True).result.curves.value.fidelity
+        """Share of the prediction's variance that these curves explain in the regions."""
+        return self.curves_.fidelity
 
     @property
     def global_fidelity_(self) -> float:
-        """The same without regions."""
-        return fitted_view(self, several=True).result.curves.value.global_fidelity
+        """The same with one curve per feature."""
+        return self.curves_.global_fidelity
 
     @property
     def path_(self) -> Any:
@@ -431,8 +445,8 @@ def result_text(g: Granite, next_step: str) -> str:
         What to do next, for users who do not write Python.
     """
     check_is_fitted(g)
-    text: ResultText = vars(g)["_text"]
-    return text.printed.text(g.partition_.region_names, with_finding=True, next_step=next_step)
+    words: FitWords = vars(g)["_words"]
+    return words.of_fit(g.partition_.region_names, next_step).text()
 
 
 def fit_granite(
@@ -488,13 +502,13 @@ def set_fitted_attributes(g: Granite, result: FitResult, diagnostics: dict[str, 
         outdated += attributes["_fitted"].learned  # what another partitioner learned
     for name in outdated:
         attributes.pop(name, None)
-    text = ResultText(result, diagnostics)
-    result.partition.described(vocabulary(result.partition.rules, result.table), text)
+    words = FitWords(result, diagnostics)
+    result.partition.described(vocabulary(result.partition.rules, result.table), words)
     labels = [question.label for question in result.questions]
     measured = np.where(result.disagreements > result.floors, result.disagreements, 0.0)
     is_one_question = len(labels) == 1
     attributes["_fitted"] = result
-    attributes["_text"] = text
+    attributes["_words"] = words
     attributes["diagnostics_"] = diagnostics
     attributes["partition_"] = result.partition
     attributes["remaining_"] = result.remaining

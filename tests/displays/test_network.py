@@ -78,9 +78,14 @@ def test_negative_influences_have_a_colour_and_a_word():
     assert (pairs["value"] < 0).any()
     legend = [text.get_text() for text in display.figure_.legends[0].get_texts()]
     assert legend[-1] == "negative: they overlap"
+    pairs = pairs[pairs["region"].isna()]
     lines = display.axes_[0].lines
     of_sign = [
-        {to_hex(line.get_color()) for line, value in zip(lines, pairs["value"]) if (value < 0) == is_negative}
+        {
+            to_hex(line.get_color())
+            for line, value in zip(lines, pairs["value"], strict=True)
+            if (value < 0) == is_negative
+        }
         for is_negative in (True, False)
     ]
     assert of_sign[0].isdisjoint(of_sign[1])

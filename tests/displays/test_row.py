@@ -34,3 +34,25 @@ def test_a_row_is_said_as_in_its_text():
     assert "hr 7–23" in title or "hr 0–6" in title
     numbers = {text.get_text() for text in display.axes_[0].texts}
     assert row.unit.signed_effect(float(row.rest), bare=True) in numbers
+
+
+def test_the_dot_of_the_row_lies_on_its_curve():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=300), "k": rng.choice(list("abc"), 300)})
+    X.loc[::10, "x"] = np.nan
+
+    def model(X):
+        return np.sin(3 * X["x"].fillna(1.0)).to_numpy() + (X["k"] == "b").to_numpy()
+
+    g = gx.Granite(model, missing="allow", max_depth=0).fit(X)
+    for row in (3, 10):
+        for panel in gx.RowDisplay.from_estimator(g, X.iloc[[row]]).plot().axes_[1:]:
+            curves = [line for line in panel.lines if line.get_label() == "_line region"]
+            (dot,) = (line for line in panel.lines if line.get_label() == "_line row")
+            x, y = dot.get_xdata()[0], dot.get_ydata()[0]
+            heights = [
+                np.interp(x, line.get_xdata(), line.get_ydata())
+                for line in curves
+                if np.min(line.get_xdata()) <= x <= np.max(line.get_xdata())
+            ]
+            assert np.isclose(heights, y, atol=1e-9).any()

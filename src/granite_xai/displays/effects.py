@@ -19,7 +19,7 @@ from granite_xai.base.options import whole_number
 from granite_xai.base.text import MISSING, drawable, shortened
 from granite_xai.base.typing import Coalition, Elementwise, FloatArray, IntArray
 from granite_xai.curves.grids import Grid, carriers, dependence_bins, grid_codes, ice_curves
-from granite_xai.displays.shown import local_sides, shown_scopes, title_of
+from granite_xai.displays.shown import local_sides, shown_scopes, title_of, titled
 from granite_xai.document.chart import (
     CASES,
     MOST_LABELS,
@@ -39,6 +39,7 @@ from granite_xai.document.figure import (
     grid_of,
     key,
     look_of,
+    most_columns,
     paint,
     sheet,
 )
@@ -241,7 +242,7 @@ class EffectDisplay(Drawn):
         """
         features = len(self.panels)
         scopes = len(self.panels[0])
-        lines, columns = grid_of(scopes)
+        lines, columns = grid_of(scopes, most_columns(ax, 1.8))
         grid = (lines * features, columns)
         places: list[int] = []
         for number in range(features):
@@ -642,14 +643,15 @@ class ComparisonDisplay(Drawn):
         grid = (len(self.positions), regions)
         size = (max(6.0, 2.4 * regions + 0.6), 2.3 * grid[0] + 0.8)
         drawn = sheet(ax, range(grid[0] * regions), grid, size)
-        scopes = shown_scopes(comparison.cases[0].values)[-regions:]
+        case = comparison.cases[0]
+        scopes = [titled(scope, comparison.partition, case.values.table) for scope in case.scopes]
         for line, position in enumerate(self.positions):
             marks = self._marks(position)
             axis = FeatureAxis.of(comparison.cases[0].values.table, position)
             charts = []
             for region, scope in enumerate(scopes):
                 own = tuple(mark for number, _, mark in marks if number == region)
-                charts.append(Chart(axis, own, region, title_of(scope, 26) if line == 0 else ""))
+                charts.append(Chart(axis, own, region, title_of(scope) if line == 0 else ""))
             low, high = limits_of(charts)
             pad = 0.05 * (high - low or 1.0)
             panels = drawn.axes[line * regions : (line + 1) * regions]

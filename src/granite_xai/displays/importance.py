@@ -26,6 +26,7 @@ from granite_xai.document.figure import (
     drawn_labels,
     framed,
     grid_of,
+    most_columns,
     set_title,
     sheet,
     tidy,
@@ -145,7 +146,7 @@ class ImportanceDisplay(Drawn):
         layered = choose("kind", kind, KINDS) == "layered" and len(self.scopes) > 1
         panels = 2 if layered else len(self.scopes)
         labels = set_labels(self.sets)
-        grid = grid_of(panels)
+        grid = grid_of(panels, most_columns(ax, 2.0))
         line = 0.36 + 0.08 * max(label.count("\n") for label in labels)
         height = max(2.2, line * len(self.sets) + 1.3) * grid[0] + 0.8
         size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height)
@@ -162,7 +163,7 @@ class ImportanceDisplay(Drawn):
                 set_title(panel, f"{count(len(regions), 'region')}, one color each")
             else:
                 self._draw_pairs(panel, i, palette)
-                set_title(panel, title_of(self.scopes[i], 34))
+                set_title(panel, title_of(self.scopes[i]))
         headline = f"Importance by {shown_names(self.names)}, on all rows"
         if len(self.scopes) > 1:
             headline += f" and in {count(len(self.scopes) - 1, 'region')}"

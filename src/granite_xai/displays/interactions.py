@@ -34,6 +34,7 @@ from granite_xai.document.figure import (
     framed,
     grid_of,
     key,
+    most_columns,
     set_title,
     sheet,
 )
@@ -194,8 +195,8 @@ class InteractionDisplay(Drawn):
             A pair is always a surface.
         """
         kind = "surface" if self.surfaces else choose("kind", kind, KINDS)
-        width, height, most_columns = PANELS[kind]
-        grid = grid_of(len(self.scopes), most_columns)
+        width, height, most = PANELS[kind]
+        grid = grid_of(len(self.scopes), most_columns(ax, width - 0.8, most))
         names_inches = 0.0
         if kind == "heatmap":
             names_inches = 0.08 * min(LONGEST_NAME, max(map(len, self.names)))

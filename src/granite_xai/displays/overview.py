@@ -13,7 +13,7 @@ from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Individual
 from granite_xai.base.numbers import amount, count
 from granite_xai.base.options import whole_number
-from granite_xai.base.text import drawable, shortened, wrapped
+from granite_xai.base.text import drawable, wrapped
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.displays.shown import local_sides, shown_scopes, title_of
 from granite_xai.document.chart import GREY, FeatureAxis, level_counts
@@ -25,6 +25,7 @@ from granite_xai.document.figure import (
     drawn_labels,
     framed,
     grid_of,
+    most_columns,
     set_title,
     sheet,
     tidy,
@@ -195,7 +196,7 @@ class OverviewDisplay(Drawn):
         """Draw one panel a region; ``ax`` as in `EffectDisplay.plot`."""
         from matplotlib.cm import ScalarMappable
 
-        grid = grid_of(len(self.scopes), 4)
+        grid = grid_of(len(self.scopes), most_columns(ax, 2.4, 4))
         units = sum(sum(strip.heights) for strip in self.strips)
         line = 0.42 if units <= 15 else 0.34  # inches
         width = 5.2 if grid[1] == 1 else 2.5 * grid[1]
@@ -241,11 +242,12 @@ class OverviewDisplay(Drawn):
         ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=1)
         ax.locator_params(axis="x", nbins=5)
         names = drawn_labels(self.features, 30)
+        short_names = drawn_labels(self.features, 16)
         ticks, labels, top = [], [], 0.0
         size = float(np.clip(9000 / max(len(scope.rows), 1), 2.0, 12.0))
-        for name, strip in zip(names, self.strips, strict=True):
+        for name, short, strip in zip(names, short_names, self.strips, strict=True):
             levels = drawn_labels(strip.names, 16)
-            heads = [f"{shortened(name, 22)}: {level}" for level in levels[:1]] + levels[1:]
+            heads = [f"{short}: {level}" for level in levels[:1]] + levels[1:]
             start = top
             for line, (height, label) in enumerate(
                 zip(strip.heights, heads or [wrapped(name, 24, 2)], strict=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.numbers import count, share
+from granite_xai.base.numbers import count, share, with_minus
 from granite_xai.base.options import whole_number
-from granite_xai.base.text import drawable, shortened, wrapped
+from granite_xai.base.text import MISSING, distinct_labels, drawable, shortened
 from granite_xai.curves.curves import Curve
 from granite_xai.document.chart import BLUE, GREY, ORANGE, Chart, FeatureAxis, Mark
 from granite_xai.document.figure import (
@@ -19,12 +19,14 @@ from granite_xai.document.figure import (
     Palette,
     drawn_labels,
     grid_of,
+    most_columns,
     paint,
     set_title,
     sheet,
     tidy,
 )
 from granite_xai.results.row import RowExplanation
+from granite_xai.tables import LABELLED
 
 MOST_BARS = 10
 TOGETHER = "interactions"
@@ -78,7 +80,7 @@ class RowDisplay(Drawn):
         row = self.explanation
         curves = [(i, row.curves[i]) for i in row.order.tolist()]
         chosen = [(i, curve) for i, curve in curves if curve is not None][: self.max_features]
-        grid = grid_of(1 + len(chosen), 3)
+        grid = grid_of(1 + len(chosen), most_columns(ax, 2.2, 3))
         bars = min(len(row.sets), MOST_BARS) + 3
         size = (max(6.0, 3.6 * grid[1]), max(3.0, 0.3 * bars + 1.2) * grid[0] + 0.4)
         drawn = sheet(ax, range(1 + len(chosen)), grid, size)
@@ -104,10 +106,7 @@ def _draw_waterfall(ax: Axes, row: RowExplanation, palette: Palette) -> None:
     strongest = row.order[:MOST_BARS]
     weaker = row.order[MOST_BARS:]
     labels = drawn_labels([row.sets[i] for i in strongest], 18)
-    names = [
-        f"{label} = {drawable(shortened(row.values[i], 14))}"
-        for label, i in zip(labels, strongest, strict=True)
-    ]
+    names = [f"{label} = {_value(row, i, 14)}" for label, i in zip(labels, strongest, strict=True)]
     lengths = [float(length) for length in row.contributions[strongest]]
     if len(weaker):
         names.append(count(len(weaker), "other"))
@@ -137,32 +136,40 @@ def _draw_waterfall(ax: Axes, row: RowExplanation, palette: Palette) -> None:
     ax.margins(x=0.16)
     ax.locator_params(axis="x", nbins=5)
     noun = f" ({row.unit.noun})" if row.unit.noun else ""
-    set_title(ax, wrapped(f"From the mean of its region (dotted) to the prediction{noun}", 48, 2))
+    set_title(ax, f"From the mean of its region (dotted) to the prediction{noun}")
+
+
+def _value(row: RowExplanation, i: int, width: int) -> str:
+    """What the row has there; a long name is cut where it is like others."""
+    curve = row.curves[i]
+    value = row.values[i]
+    if curve is None or curve.column.kind not in LABELLED:
+        return drawable(shortened(with_minus(value), width))
+    names = [value, *(str(level) for level in curve.column.levels if str(level) != value)]
+    return drawable(distinct_labels(names, width)[0])
 
 
 def _draw_curve(ax: Axes, row: RowExplanation, i: int, curve: Curve) -> None:
     """The region's curve of one feature, at values that occur in the region, and the row on it."""
     column = curve.column
-    references = row.references.columns[column.position]
-    axis = FeatureAxis.of(row.references, column.position)
+    name = distinct_labels(row.references.names, 30)[column.position]
+    axis = FeatureAxis(column, name, most_places=len(column.levels))
     own = row.table.columns[column.position]
-    occurs = np.isin(column.levels, references.levels)
-    x = axis.places(column.levels[occurs])
-    effects = (curve.effects[1:] - curve.centre)[occurs]
-    drawn = np.isfinite(x)
-    order = np.argsort(x[drawn], kind="stable")
-    joined = axis.ordered and len(column.levels) > 2
-    line = Mark("line", "region", x[drawn][order], effects[drawn][order], joined=joined, color=GREY)
-    on_curve = curve.at(own)
+    occurs = np.array(axis.reaches(axis.counts_of(row.references.columns[column.position])))
+    x = np.array(axis.x)[occurs]
+    y = (axis.at_places(curve.effects) - curve.centre)[occurs]
+    texts = [MISSING if group[0] < 0 else None for group in axis.groups]
+    texts = [text for text, reached in zip(texts, occurs, strict=True) if reached]
+    line = Mark("line", "region", x, y, texts, joined=axis.ordered and len(x) > 2, color=GREY)
     place = np.clip(axis.of_rows(own), *axis.drawn_limits)
-    dot = Mark("line", "row", place, on_curve, joined=False, color=ORANGE)
-    value = drawable(shortened(row.values[i], 20))
+    dot = Mark("line", "row", place, curve.at(own), joined=False, color=ORANGE)
+    value = _value(row, i, 20)
     if np.isnan(row.percentiles[i]) or len(x) <= 2:
         where = f"{share(row.shares[i])} of the region's rows have the same value"
     else:
         where = f"{share(row.percentiles[i])} of the region's rows lie below"
     adds = row.unit.signed_effect(float(row.contributions[i]), bare=True)
-    heading = wrapped(f"{drawable(axis.name)} = {value}: {adds}", 44, 2)
+    heading = f"{drawable(axis.name)} = {value}: {adds}"
     paint(ax, Chart(axis, (line, dot), title=f"{heading}\n{where}"))
     ax.lines[-1].set(zorder=5, markersize=8)
     ax.margins(y=0.1)

@@ -8,7 +8,7 @@ from typing import Any
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import rows_of
-from granite_xai.base.text import distinct_labels, drawable, wrapped
+from granite_xai.base.text import distinct_labels, drawable
 from granite_xai.regions import Partition, Rule, rule_words
 from granite_xai.results.values import EFFECTS, Scope, Values, sides_shown
 from granite_xai.tables import Table
@@ -54,15 +54,16 @@ def _is_local_effect(side: Explainer) -> bool:
 
 def shown_scopes(values: Values) -> tuple[Scope, ...]:
     """All rows, then each region that has some, under a name that is short enough for a title."""
-    partition = values.fitted.partition
-    scopes = []
-    for scope in values.scopes:
-        if scope.region is not None:
-            region = partition[scope.region]
-            label = region.name or short_words(region.rule, partition, values.table)
-            scope = replace(scope, label=label)
-        scopes.append(scope)
-    return tuple(scopes)
+    partition, table = values.fitted.partition, values.table
+    return tuple(titled(scope, partition, table) for scope in values.scopes)
+
+
+def titled(scope: Scope, partition: Partition, table: Table) -> Scope:
+    """A scope with the name of its region or, if it has none, its rule in words that are cut where they are alike."""
+    if scope.region is None:
+        return scope
+    region = partition[scope.region]
+    return replace(scope, label=region.name or short_words(region.rule, partition, table))
 
 
 def short_words(
@@ -87,10 +88,9 @@ def short_words(
     return rule_words(Rule(conditions), vocabulary)
 
 
-def title_of(scope: Scope, width: int = 36) -> str:
+def title_of(scope: Scope) -> str:
     """All rows, or the number, rows and rule of a region; a frame has all of the rule."""
     rows = rows_of(len(scope.rows))
     if scope.region is None:
         return f"All rows · {rows}"
-    label = wrapped(drawable(scope.label or scope.rule), width, 3)
-    return f"Region {scope.region} · {rows}\n{label}"
+    return f"Region {scope.region} · {rows}\n{drawable(scope.label or scope.rule)}"

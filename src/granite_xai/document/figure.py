@@ -42,6 +42,7 @@ SMALL = 7.5  # points, of the texts inside a figure
 LARGE = 11.0  # points, of its headline
 MOST_COLUMNS = 5  # panels side by side; further ones go to the next line
 LETTER = 0.075  # inches of a letter of a legend
+TITLE_LETTER = 0.068  # of a letter of a title
 TICK_LETTER = 0.062  # of a letter below an axis
 BARS_HEIGHT = 0.12  # share of a panel that the tallest bar of rows takes
 PATTERNS = ("", "///", "...", "xxx")  # of areas: they repeat the colours with a pattern
@@ -290,8 +291,23 @@ def drawn_labels(names: Sequence[str], width: int = 60) -> list[str]:
 
 
 def set_title(ax: Axes, text: str) -> None:
-    """What a panel is about."""
-    ax.set_title(text, fontsize=SMALL + 1, loc="left")
+    """What a panel is about, on lines that fit above it."""
+    letters = max(int(inches_of(ax)[0] / TITLE_LETTER), 14)
+    lines = [wrapped(line, letters, 3) for line in text.split("\n")]
+    ax.set_title("\n".join(lines), fontsize=SMALL + 1, loc="left")
+
+
+def inches_of(ax: Axes) -> tuple[float, float]:
+    """Width and height of an Axes."""
+    box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+    return box.width, box.height
+
+
+def most_columns(ax: Any, inches: float, most: int = MOST_COLUMNS) -> int:
+    """How many panels of a width stand side by side, in a new figure or in the place of a given Axes."""
+    if not hasattr(ax, "get_window_extent"):
+        return most
+    return min(max(int(inches_of(ax)[0] / inches), 1), most)
 
 
 def dress(ax: Axes, axis: FeatureAxis, *, upright: bool = False) -> None:
@@ -305,8 +321,7 @@ def dress(ax: Axes, axis: FeatureAxis, *, upright: bool = False) -> None:
         along.minorticks_off()
     set_limits = ax.set_ylim if upright else ax.set_xlim
     set_limits(axis.unscaled(first - pad), axis.unscaled(last + pad))
-    inches = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
-    letters = (inches.height if upright else inches.width) / TICK_LETTER
+    letters = inches_of(ax)[upright] / TICK_LETTER
     if axis.labelled:
         names = drawn_labels([*axis.texts[: axis.n_present]], 16)
         along.set_ticks(axis.x, [*names, *[MISSING] * axis.has_missing])

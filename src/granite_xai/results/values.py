@@ -27,9 +27,9 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.text import ALL_ROWS, drawable
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.curves.curves import CurveMaker
+from granite_xai.curves.description import CurveMaker
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.reading import Reading
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import (
     FittedGranite,
@@ -471,7 +471,7 @@ class Values:
         return side.resolve(
             self.table,
             is_probability=model.is_probability,
-            gives_paths=Reading.of(model, self.table).gives_attributions,
+            gives_paths=Reading(model, self.table).gives_attributions,
             max_evaluations=settings.resources.max_evaluations,
             seed=settings.seed,
         )
