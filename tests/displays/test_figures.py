@@ -68,3 +68,4 @@ def test_areas_of_regions_beyond_the_palette_have_a_pattern():
     first, again = palette.area(1), palette.area(1 + len(palette.regions))
     assert first["facecolor"] == again["facecolor"]
     assert (first["hatch"], again["hatch"]) == ("", "///")
+    assert palette.region(len(palette.regions)) == palette.region(None) == palette.everyone

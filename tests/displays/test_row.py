@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LogisticRegression
 
 import granite_xai as gx
 
@@ -56,3 +57,17 @@ def test_the_dot_of_the_row_lies_on_its_curve():
                 if np.min(line.get_xdata()) <= x <= np.max(line.get_xdata())
             ]
             assert np.isclose(heights, y, atol=1e-9).any()
+
+
+def test_a_probability_has_one_unit_in_the_figure():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=120), "b": rng.normal(size=120)})
+    y = (X["a"] + X["b"] > 0).astype(int)
+    g = gx.Granite(LogisticRegression().fit(X, y), max_depth=0).fit(X)
+    display = gx.RowDisplay.from_estimator(g, X.iloc[[0]], max_features=1).plot()
+    display.figure_.draw_without_rendering()
+    waterfall, curve = display.axes_
+    assert all(text.get_text().endswith("%") for text in waterfall.get_xticklabels())
+    assert curve.get_ylabel() == "points"
+    heights = [float(t.get_text().replace("−", "-")) for t in curve.get_yticklabels()]
+    assert max(map(abs, heights)) > 1

@@ -105,7 +105,7 @@ def _draw_waterfall(ax: Axes, row: RowExplanation, palette: Palette) -> None:
     ax.use_sticky_edges = False
     strongest = row.order[:MOST_BARS]
     weaker = row.order[MOST_BARS:]
-    labels = drawn_labels([row.sets[i] for i in strongest], 18)
+    labels = drawn_labels(row.sets, 18)
     names = [f"{label} = {_value(row, i, 14)}" for label, i in zip(labels, strongest, strict=True)]
     lengths = [float(length) for length in row.contributions[strongest]]
     if len(weaker):
@@ -135,8 +135,12 @@ def _draw_waterfall(ax: Axes, row: RowExplanation, palette: Palette) -> None:
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.margins(x=0.16)
     ax.locator_params(axis="x", nbins=5)
-    noun = f" ({row.unit.noun})" if row.unit.noun else ""
-    set_title(ax, f"From the mean of its region (dotted) to the prediction{noun}")
+    noun = row.unit.noun
+    if row.unit.probability:
+        noun = "bars in points"
+        ax.xaxis.set_major_formatter("{x:.0%}")
+    note = f" ({noun})" if noun else ""
+    set_title(ax, f"From the mean of its region (dotted) to the prediction{note}")
 
 
 def _value(row: RowExplanation, i: int, width: int) -> str:
@@ -151,20 +155,19 @@ def _value(row: RowExplanation, i: int, width: int) -> str:
 
 def _draw_curve(ax: Axes, row: RowExplanation, i: int, curve: Curve) -> None:
     """The region's curve of one feature, at values that occur in the region, and the row on it."""
-    column = curve.column
+    column = row.references.columns[curve.column.position]
     name = distinct_labels(row.references.names, 30)[column.position]
     axis = FeatureAxis(column, name, most_places=len(column.levels))
     own = row.table.columns[column.position]
-    occurs = np.array(axis.reaches(axis.counts_of(row.references.columns[column.position])))
-    x = np.array(axis.x)[occurs]
-    y = (axis.at_places(curve.effects) - curve.centre)[occurs]
+    occurs = np.append(True, np.isin(curve.column.levels, column.levels))
+    y = axis.at_places(curve.effects[occurs] - curve.centre)
     texts = [MISSING if group[0] < 0 else None for group in axis.groups]
-    texts = [text for text, reached in zip(texts, occurs, strict=True) if reached]
-    line = Mark("line", "region", x, y, texts, joined=axis.ordered and len(x) > 2, color=GREY)
+    joined = axis.ordered and len(y) > 2
+    line = Mark("line", "region", np.array(axis.x), y, texts, joined=joined, color=GREY)
     place = np.clip(axis.of_rows(own), *axis.drawn_limits)
     dot = Mark("line", "row", place, curve.at(own), joined=False, color=ORANGE)
     value = _value(row, i, 20)
-    if np.isnan(row.percentiles[i]) or len(x) <= 2:
+    if np.isnan(row.percentiles[i]) or len(y) <= 2:
         where = f"{share(row.shares[i])} of the region's rows have the same value"
     else:
         where = f"{share(row.percentiles[i])} of the region's rows lie below"
@@ -172,4 +175,7 @@ def _draw_curve(ax: Axes, row: RowExplanation, i: int, curve: Curve) -> None:
     heading = f"{drawable(axis.name)} = {value}: {adds}"
     paint(ax, Chart(axis, (line, dot), title=f"{heading}\n{where}"))
     ax.lines[-1].set(zorder=5, markersize=8)
+    if row.unit.probability:  # as the numbers beside it
+        ax.yaxis.set_major_formatter(lambda effect, _: with_minus(f"{100 * effect:.3g}"))
+        ax.set_ylabel("points", fontsize=SMALL + 1)
     ax.margins(y=0.1)
