@@ -71,3 +71,13 @@ def test_a_probability_has_one_unit_in_the_figure():
     assert curve.get_ylabel() == "points"
     heights = [float(t.get_text().replace("−", "-")) for t in curve.get_yticklabels()]
     assert max(map(abs, heights)) > 1
+
+
+def test_weaker_features_of_many_are_summed_up_and_long_names_differ():
+    names = [f"a_long_name_of_a_sensor_whose_number_is_{k}" for k in range(13)]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 13)), columns=names)
+    g = gx.Granite(lambda X: np.asarray(X) @ np.arange(13.0), max_depth=0).fit(X)
+    display = gx.RowDisplay.from_estimator(g, X.iloc[[0]], max_features=1).plot()
+    texts = [tick.get_text() for tick in display.axes_[0].get_yticklabels()]
+    assert texts[-2:] == ["3 others", "interactions"]
+    assert len({text.partition(" = ")[0] for text in texts}) == 12

@@ -106,7 +106,7 @@ def _draw_waterfall(ax: Axes, row: RowExplanation, palette: Palette) -> None:
     strongest = row.order[:MOST_BARS]
     weaker = row.order[MOST_BARS:]
     labels = drawn_labels(row.sets, 18)
-    names = [f"{label} = {_value(row, i, 14)}" for label, i in zip(labels, strongest, strict=True)]
+    names = [f"{labels[i]} = {_value(row, i, 14)}" for i in strongest]
     lengths = [float(length) for length in row.contributions[strongest]]
     if len(weaker):
         names.append(count(len(weaker), "other"))
