@@ -11,20 +11,19 @@ import numpy as np
 
 from granite_xai.algebra.conditional import level_codes
 from granite_xai.algebra.masking import Marginal
-from granite_xai.base.coalitions import union
 from granite_xai.base.document import Bar, Document, Paragraph, Printable, Table as TableBlock
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.numbers import OutputUnit, count, share, table_number
 from granite_xai.base.text import MISSING, column_text, listing, plain, shortened
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, union
 from granite_xai.curves.curves import sortable_levels
 from granite_xai.curves.shared import SharedCurve
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import FittedGranite
 from granite_xai.regions import Condition, Rule, rule_words, satisfied
-from granite_xai.results.level_text import level_text
 from granite_xai.results.other_rows import AgainstFit, by_coalitions, rows_of_region
-from granite_xai.results.output_words import output_words
+from granite_xai.results.sentences import output_words
+from granite_xai.results.shapes import level_text
 from granite_xai.tables import Column, Outline, Rows, Table, frame, row_like, sorted_labels
 
 MOST_SETS = 12  # sets in a text; what the others add is summed up
