@@ -236,7 +236,7 @@ def evaluate_rows(result: FitResult, rows: Rows, kind: str = "given") -> Evaluat
 
 
 def _factors(result: FitResult, disagreements: FloatArray) -> FloatArray:
-    """What each question counts, given its disagreement on all rows: 1 for one, otherwise its weight in shares of it."""
+    """What each question counts: 1 for one, its weight in shares of its disagreement on all rows for several."""
     is_beyond_rounding = disagreements > result.floors
     if len(result.questions) == 1:
         return np.where(is_beyond_rounding, 1.0, 0.0)
