@@ -13,10 +13,9 @@ from granite_xai.algebra.effects import Effect, Term
 from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.algebra.interaction import Pure
 from granite_xai.algebra.masking import Marginal
-from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import MISSING
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, union
 from granite_xai.curves.curves import Curve, RegionSurrogate, Surrogate, sortable_levels
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.regions import Condition, Partition, Rule, rule_words, satisfied
