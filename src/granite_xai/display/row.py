@@ -10,11 +10,12 @@ import numpy as np
 from granite_xai.base.numbers import count, share
 from granite_xai.base.options import whole_number
 from granite_xai.base.text import drawable, shortened, wrapped
-from granite_xai.curves.curves import Curve
+from granite_xai.base.typing import FloatArray
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import SMALL, Axes, Drawn, drawn_labels, grid_of, sheet, tidy
 from granite_xai.document.chart import BLUE, GREY, ORANGE
 from granite_xai.results.row import RowExplanation
+from granite_xai.tables import Column
 
 MOST_BARS = 10
 TOGETHER = "interactions"
@@ -66,16 +67,20 @@ class RowDisplay(Drawn):
             fills its panel.
         """
         row = self.explanation
-        curves = [(i, row.curves[i]) for i in row.order.tolist()]
-        chosen = [(i, curve) for i, curve in curves if curve is not None][: self.max_features]
+        curves = [
+            (i, curve.column, curve.effects)
+            for i, curve in ((i, row.curves[i]) for i in row.order.tolist())
+            if curve is not None and curve.column is not None
+        ]
+        chosen = curves[: self.max_features]
         panels = 1 + len(chosen)
         grid = grid_of(panels, 3)
         bars = min(len(row.sets), MOST_BARS) + 3
         size = (max(6.0, 3.6 * grid[1]), max(3.0, 0.3 * bars + 1.2) * grid[0])
         drawn = sheet(ax, range(panels), grid, size)
         _draw_waterfall(drawn.axes[0], row)
-        for panel, (i, curve) in zip(drawn.axes[1:], chosen, strict=True):
-            _draw_curve(panel, row, i, curve)
+        for panel, (i, column, effects) in zip(drawn.axes[1:], chosen, strict=True):
+            _draw_curve(panel, row, i, column, effects)
         if share_scale and chosen:
             limits = [panel.get_ylim() for panel in drawn.axes[1:]]
             for panel in drawn.axes[1:]:
@@ -130,17 +135,17 @@ def _draw_waterfall(ax: Axes, row: RowExplanation) -> None:
     ax.set_title(heading, fontsize=SMALL + 1, loc="left")
 
 
-def _draw_curve(ax: Axes, row: RowExplanation, i: int, curve: Curve) -> None:
+def _draw_curve(ax: Axes, row: RowExplanation, i: int, column: Column, effects: FloatArray) -> None:
     """The region's curve of one feature, at values that occur in the region, and the row on it."""
-    position = curve.column.position
-    levels = curve.column.levels
+    position = column.position
+    levels = column.levels
     axis = Axis.of(row.references, position)
     occurs = np.isin(levels, row.references.columns[position].levels)
     tidy(ax)
     ax.axhline(0.0, color=GREY, linewidth=0.4)
     ax.plot(
         axis.numbers(levels[occurs]),
-        (curve.effects[1:] - curve.centre)[occurs],
+        effects[1:][occurs],
         "-" if axis.ordered else "o",
         color=GREY,
         markersize=4,
