@@ -19,7 +19,7 @@ import numpy as np
 from granite_xai.algebra.catalog import meaning, title
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import UNKNOWN, OutputUnit, amount, count, with_minus
-from granite_xai.base.text import plain, shortened
+from granite_xai.base.text import ALL_ROWS, plain, shortened
 from granite_xai.curves.shared import SharedCurve, SharedCurves
 from granite_xai.document.chart import FeatureAxis
 from granite_xai.estimator import Granite
@@ -150,8 +150,8 @@ def facts_of(
     -------
     dict
         - ``version`` of these facts, and ``title``;
-        - ``finding``: ``outcome``, ``headline``, ``details``, ``benefit``, ``by_question``, ``doubts``, ``notes``,
-          ``warnings`` and ``main_feature``;
+        - ``finding``: ``outcome``, ``headline``, ``details``, ``benefit``, ``curves``, ``by_question``, ``doubts``,
+          ``notes``, ``warnings`` and ``main_feature``;
         - ``output``: its ``name`` and ``unit``, and whether it is a ``probability``;
         - ``about``: model, rows and score, a sentence each;
         - ``questions``: both explanations of each by name and meaning, and why they can differ;
@@ -175,6 +175,7 @@ def facts_of(
             "headline": finding.headline,
             "details": finding.details,
             "benefit": finding.benefit,
+            "curves": finding.curves,
             "by_question": list(finding.by_question),
             "doubts": [_capitalised(doubt) for doubt in finding.doubts],
             "notes": [_capitalised(note) for note in finding.notes],
@@ -513,6 +514,7 @@ def feature_facts(source: Source) -> list[dict[str, Any]]:
     figures = source.figures
     explained = source.values.of_question(source.fitted.questions[0])
     average = np.abs(explained.scopes[0].root_mean_squares[1])
+    average[average < ROUNDING * np.nan_to_num(average).max(initial=0.0)] = 0.0
     hidden = np.array(figures.root.by_set)
     inside = np.nan_to_num(figures.by_set_inside_regions())
     if source.fitted.below_noise_floor:
@@ -534,8 +536,23 @@ def feature_facts(source: Source) -> list[dict[str, Any]]:
 
 
 def _splits(source: Source) -> list[dict[str, Any]]:
-    """The ledger of the tree: what each split adds, and why regions were not split further."""
-    return []
+    """The ledger of the tree: what each split adds, and the best cut of each region that was not made.
+
+    Entries are those of ``partition_.splits()``, with rules in words (``where_words``, ``cut_words``); None: not known.
+    """
+    vocabulary = source.finding.vocabulary
+    entries = []
+    for line in source.fitted.partition.split_lines():
+        entry = {
+            name: number_or_none(value) if isinstance(value, float) else value
+            for name, value in line._asdict().items()
+        }
+        for name, rule in (("where", line.where), ("cut", line.cut)):
+            is_rule = rule not in ("", ALL_ROWS)
+            words = rule_words(Rule.parse(rule), vocabulary) if is_rule else rule
+            entry[f"{name}_words"] = words
+        entries.append(entry)
+    return entries
 
 
 def _stability(source: Source) -> dict[str, Any] | None:
@@ -560,7 +577,7 @@ def _stability(source: Source) -> dict[str, Any] | None:
         "low": stability.low,
         "high": stability.high,
         "searches": stability.searches,
-        "sentence": stability.sentences()[0],
+        "sentence": source.finding.stability,
         "splits": splits,
     }
 
