@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.behavior import Risk
 from granite_xai.algebra.catalog import meaning, title
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import UNKNOWN, OutputUnit, amount, count, with_minus
@@ -85,7 +86,7 @@ class Source:
                 result = fitted_view(granite).result
             values = Values.of_fit(granite, X, y)
             if y is not None:
-                score = _score(granite, X, y)
+                score = _score(granite, X, y, values)
         # What curves describe is computed when it is first read; sentences leave out what has not been.
         _ = result.shared_curves.value
         _ = result.curves.value
@@ -151,7 +152,7 @@ def facts_of(
     dict
         - ``version`` of these facts, and ``title``;
         - ``finding``: ``outcome``, ``headline``, ``details``, ``benefit``, ``curves``, ``by_question``, ``doubts``,
-          ``notes``, ``warnings`` and ``main_feature``;
+          ``notes``, ``warnings``, ``stability`` and ``main_feature``;
         - ``output``: its ``name`` and ``unit``, and whether it is a ``probability``;
         - ``about``: model, rows and score, a sentence each;
         - ``questions``: both explanations of each by name and meaning, and why they can differ;
@@ -180,6 +181,7 @@ def facts_of(
             "doubts": [_capitalised(doubt) for doubt in finding.doubts],
             "notes": [_capitalised(note) for note in finding.notes],
             "warnings": list(granite.diagnostics_.get("warnings", [])),
+            "stability": finding.stability,
             "main_feature": finding.main_feature,
         },
         "output": {
@@ -279,24 +281,22 @@ def _row_counts(source: Source) -> dict[str, int]:
     return {"available": available, "search": n_search, "held_out": n_held_out}
 
 
-def _score(granite: Granite, X: Any, y: Any) -> str:
-    """How good the model is: on held-out rows, otherwise on the search rows."""
+def _score(granite: Granite, X: Any, y: Any, values: Values) -> str:
+    """How good the model is: on held-out rows, otherwise on the search rows, whose predictions are known."""
     from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
     view = fitted_view(granite)
-    held_out = view.diagnostics["rows"]["held_out"]
-    rows = np.asarray(held_out or view.result.rows.positions, dtype=np.intp)
-    table = view.read_again(X)
     model = view.result.model
-    target = view.target(y, table, view.result.questions[0].behavior)
-    if target is None:
-        from granite_xai.algebra.behavior import Risk
-
+    held_out = view.diagnostics["rows"]["held_out"]
+    predictions, truth, _ = values.by_row()
+    if held_out:
+        rows = np.asarray(held_out, dtype=np.intp)
+        table = view.read_again(X)
         target = view.target(y, table, Risk().resolved(model.is_probability))
-    if target is None or len(rows) < 2 or np.ptp(target[rows]) == 0:
+        truth = None if target is None else target[rows]
+        predictions = model.on_rows(table.take(rows))
+    if truth is None or len(truth) < 2 or np.ptp(truth) == 0:
         return ""
-    truth = target[rows]
-    predictions = model.on_rows(table.take(rows))
     if model.is_probability:
         auc = roc_auc_score(truth, predictions)
         figures = f"AUC {auc:.2f}, log loss {log_loss(truth, np.clip(predictions, 0, 1)):.2f}"
@@ -306,7 +306,7 @@ def _score(granite: Granite, X: Any, y: Any) -> str:
         figures = f"R² {r_squared}, typical error {amount(error)}"
     kind = "held-out" if held_out else "search"
     return (
-        f"The model: {figures} on the {len(rows):,} {kind} rows; it may have been trained on them."
+        f"The model: {figures} on the {len(truth):,} {kind} rows; it may have been trained on them."
     )
 
 
@@ -577,7 +577,6 @@ def _stability(source: Source) -> dict[str, Any] | None:
         "low": stability.low,
         "high": stability.high,
         "searches": stability.searches,
-        "sentence": source.finding.stability,
         "splits": splits,
     }
 

@@ -30,6 +30,7 @@ from granite_xai.results.sentences import in_regions_text, region_sentences
 MOST_LARGE = 6  # charts of features that differ; further ones are small
 MOST_SMALL = 8  # of features that are the same everywhere
 MOST_NAMED = 12  # names in a line
+MOST_IN_TITLE = 5
 MOST_LISTED = 10  # features in a table that is not folded
 MOST_SENTENCES = 2  # about a region
 READING = "Point at a chart or use ← → to read values."
@@ -208,7 +209,7 @@ def _curve_sections(source: Source) -> list[Section]:
     if large:
         title = "Both explanations of the main feature"
         if differ:
-            title = f"{_names(differ)} {'differs' if len(differ) == 1 else 'differ'} by region"
+            title = f"{_names(differ, MOST_IN_TITLE)} {'differs' if len(differ) == 1 else 'differ'} by region"
         sections.append(Section("differ", title, "What differs by region", large))
     elif same and same[0] in drawn:
         chart = FeatureChart(source, same[0])
@@ -238,14 +239,14 @@ def _curve_sections(source: Source) -> list[Section]:
         verb = "matters" if len(curves.hardly) == 1 else "matter"
         small.append(Paragraph(f"{_names(curves.hardly)} hardly {verb}."))
     where = "The same everywhere" if differ else "Other features"
-    title = f"{where}: {_names(same)}" if same else "Other features"
+    title = f"{where}: {_names(same, MOST_IN_TITLE)}" if same else "Other features"
     sections.append(Section("same", title, where, small))
     return sections
 
 
-def _names(labels: Sequence[str]) -> str:
+def _names(labels: Sequence[str], most: int = MOST_NAMED) -> str:
     """Some features in a sentence; of many the first."""
-    shown = [shortened(plain(label)) for label in labels[:MOST_NAMED]]
+    shown = [shortened(plain(label)) for label in labels[:most]]
     n_more = len(labels) - len(shown)
     return word_list([*shown, f"{n_more} more"] if n_more else shown)
 
@@ -408,16 +409,13 @@ def _row_card(source: Source, facts: Mapping[str, Any], row: Mapping[str, Any]) 
 def _trust_section(facts: Mapping[str, Any]) -> Section:
     """What is found again, notes, how the regions do on rows given for testing, and why so many regions."""
     blocks: list[Block] = []
-    stability = facts["stability"]
-    if stability is not None:
-        blocks.append(Paragraph(stability["sentence"]))
-    elif len(facts["regions"]) > 1:
-        blocks.append(
-            Paragraph(
-                "Whether other rows would give the same splits: g.stability() of the fit that searched tells it."
-            )
-        )
-    blocks += [Paragraph(note, "note") for note in facts["finding"]["notes"]]
+    finding = facts["finding"]
+    if finding["stability"]:
+        blocks.append(Paragraph(finding["stability"]))
+    elif facts["stability"] is None and len(facts["regions"]) > 1:
+        text = "Whether other rows would give the same splits: g.stability() of the fit that searched tells it."
+        blocks.append(Paragraph(text))
+    blocks += [Paragraph(note, "note") for note in finding["notes"]]
     tested = facts["evaluation"]
     if tested is not None:
         removed = share(1.0 - tested["remaining"]) if tested["remaining"] <= 1 else "none"
@@ -439,7 +437,7 @@ def _trust_section(facts: Mapping[str, Any]) -> Section:
         ]
         heads = ["regions", "alpha", "left, search rows", "left, left-out rows"]
         blocks.append(Fold("Heterogeneity that fewer regions would leave", [Table(heads, rows)]))
-    blocks += [Paragraph(warning, "note") for warning in facts["finding"]["warnings"]]
+    blocks += [Paragraph(warning, "note") for warning in finding["warnings"]]
     return Section("trust", "How certain this is", "How certain this is", blocks)
 
 
