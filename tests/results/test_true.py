@@ -289,7 +289,13 @@ def check(of, fact):
         assert fact.value == len({(entry.label, entry.node) for entry in of.g.curves_})
     elif fact.what == "differ by region":
         assert len(of.g.curves_.of(fact.feature)) > 1
-    elif fact.what in ("are the same everywhere", "hardly matter"):
+    elif fact.what == "mean prediction":
+        assert fact.value == pytest.approx(of.predict(of.rows(fact)).mean(), rel=NEAR)
+    elif fact.what in (
+        "are the same everywhere",
+        "divide the regions and have one curve each",
+        "hardly matter",
+    ):
         sizes = [entry.range for entry in of.g.curves_.of(fact.feature)]
         largest = max(entry.range for entry in of.g.curves_)
         assert len(sizes) == 1 or max(sizes) < 0.5 * largest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,18 +16,21 @@ from granite_xai.base.numbers import count
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.text import drawable, wrapped
 from granite_xai.base.typing import FloatArray
-from granite_xai.display.figures import (
+from granite_xai.displays.shown import shown_scopes, title_of
+from granite_xai.document.chart import GREY
+from granite_xai.document.figure import (
     SMALL,
+    Axes,
     Drawn,
+    Palette,
     drawn_labels,
     framed,
     grid_of,
-    scope_label,
+    most_columns,
     set_title,
     sheet,
     tidy,
 )
-from granite_xai.document.chart import ON_WHITE, PALE, SIDES
 from granite_xai.results.values import (
     EFFECTS,
     MEASURES,
@@ -39,11 +42,7 @@ from granite_xai.results.values import (
 )
 from granite_xai.tables import Table
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 KINDS = {"paired": "paired", "layered": "layered"}
-PATTERNS = ("", "///", "...", "xxx")  # of areas: they repeat the colours with a pattern
 BARS_HEIGHT = 0.76  # share of a line that its bars fill
 
 
@@ -115,22 +114,22 @@ class ImportanceDisplay(Drawn):
         behavior = _common_behavior(sides)
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
-        rows_to_show = Values.of_rows(g, X, y, sides, max_samples, sample_weight)
-        by_scope = rows_to_show.explained(sides)
-        values = np.stack([scope.sizes for scope in by_scope.scopes])
-        errors = np.stack([scope.errors for scope in by_scope.scopes])
+        shown = Values.of_rows(g, X, y, sides, max_samples, sample_weight)
+        explained = shown.explained(sides)
+        values = np.stack([in_scope.sizes for in_scope in explained.scopes])
+        errors = np.stack([in_scope.errors for in_scope in explained.scopes])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
         measure = MEASURES[behavior]
         if behavior == "risk":
             measure += " by knowing the feature"
         return cls(
-            scopes=rows_to_show.scopes,
-            sets=tuple(by_scope.sets[i] for i in order),
-            names=by_scope.names,
+            scopes=shown_scopes(shown),
+            sets=tuple(explained.sets[i] for i in order),
+            names=explained.names,
             values=values[:, :, order],
             errors=errors[:, :, order],
             measure=measure,
-            table=rows_to_show.table,
+            table=shown.table,
         )
 
     def plot(self, ax: Any = None, *, kind: str = "paired") -> ImportanceDisplay:
@@ -146,49 +145,106 @@ class ImportanceDisplay(Drawn):
         """
         layered = choose("kind", kind, KINDS) == "layered" and len(self.scopes) > 1
         panels = 2 if layered else len(self.scopes)
-        grid = grid_of(panels)
-        drawn = sheet(ax, range(panels), grid, self._size(grid, layered))
-        regions: list[Scope] = []
-        if layered:
-            regions = [scope for scope in self.scopes if scope.region is not None]
-        low, high = self._limits()
+        labels = set_labels(self.sets)
+        grid = grid_of(panels, most_columns(ax, 2.0))
+        line = 0.36 + 0.08 * max(label.count("\n") for label in labels)
+        height = max(2.2, line * len(self.sets) + 1.3) * grid[0] + 0.8
+        size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height)
+        drawn = sheet(ax, range(panels), grid, size)
+        palette = drawn.palette
+        regions = self.scopes[1:] if layered else ()
         for i, panel in enumerate(drawn.axes):
-            _dress(panel, self.sets)
-            panel.set_xlim(low, high)
+            self._dress(panel, labels, palette)
             panel.tick_params(labelleft=i % drawn.columns == 0)  # names only on the left
             if i >= panels - drawn.columns:
                 panel.set_xlabel(self.measure, fontsize=SMALL + 1)
             if layered and i:
-                _draw_layers(panel, self.values[1:], regions)
-                heading = f"{count(len(regions), 'region')}, one color each"
-                panel.set_title(heading, fontsize=SMALL + 1, loc="left")
+                self._draw_layers(panel, palette)
+                set_title(panel, f"{count(len(regions), 'region')}, one color each")
             else:
-                _draw_pairs(panel, self.values[i], self.errors[i])
-                set_title(panel, self.scopes[i], 34)
+                self._draw_pairs(panel, i, palette)
+                set_title(panel, title_of(self.scopes[i]))
         headline = f"Importance by {shown_names(self.names)}, on all rows"
         if len(self.scopes) > 1:
             headline += f" and in {count(len(self.scopes) - 1, 'region')}"
         if len(self.names) > 1:
             headline += ": bars of equal length mean agreement"
-        return self._keep(drawn, ax, headline, _handles(self.names, regions))
+        return self._keep(drawn, ax, headline, self._legend(regions, palette))
 
-    def _size(self, grid: tuple[int, int], layered: bool) -> tuple[float, float]:
-        """Inches of the figure."""
-        broken_lines = max(label.count("\n") for label in set_labels(self.sets))
-        line = 0.36 + 0.08 * broken_lines
-        height = max(2.2, line * len(self.sets) + 1.3)
-        width = 4.2 if layered else 2.5
-        return max(6.0, width * grid[1] + 1.6), height * grid[0] + 0.8
-
-    def _limits(self) -> tuple[float, float]:
-        """One scale for all panels."""
+    def _dress(self, ax: Axes, labels: Sequence[str], palette: Palette) -> None:
+        """One line a set, and one scale for all panels."""
+        tidy(ax)
+        ax.axvline(0.0, color=palette.ink, linewidth=0.8, zorder=5)
+        ax.spines["left"].set_visible(False)
+        ax.locator_params(axis="x", nbins=4)
+        ax.set_yticks(range(len(labels)), labels, fontsize=SMALL)
+        ax.set_ylim(len(labels) - 0.5, -0.5)
+        ax.tick_params(axis="y", length=0)
+        for line in range(1, len(labels)):
+            ax.axhline(line - 0.5, color=palette.pale, linewidth=0.5, zorder=0)
         errors = np.nan_to_num(self.errors)
         low = min(0.0, float((self.values - errors).min()))
         high = max(0.0, float((self.values + errors).max()))
         pad = 0.05 * (high - low or 1.0)
-        if low < 0:
-            low -= pad
-        return low, high + pad
+        ax.set_xlim(low - pad if low < 0 else low, high + pad)
+
+    def _positions(self) -> tuple[FloatArray, float]:
+        """Middle of each bar, (explanations, sets), the first explanation on top, and a bar's height."""
+        sides, sets = self.values.shape[1:]
+        height = BARS_HEIGHT / sides
+        offsets = (np.arange(sides) - (sides - 1) / 2) * height
+        return np.add.outer(offsets, np.arange(sets, dtype=np.float64)), height
+
+    def _draw_pairs(self, ax: Axes, scope: int, palette: Palette) -> None:
+        """One bar for each explanation and set of a scope."""
+        middles, height = self._positions()
+        for side, lengths in enumerate(self.values[scope]):
+            error = np.nan_to_num(self.errors[scope, side])
+            ax.barh(
+                middles[side],
+                lengths,
+                height=height,
+                color=_side_color(side, palette),
+                xerr=error if error.any() else None,
+                error_kw={"elinewidth": 0.8, "capsize": 2, "ecolor": palette.pale},
+                zorder=3,
+            )
+
+    def _draw_layers(self, ax: Axes, palette: Palette) -> None:
+        """Bars of all regions from zero, shorter ones before longer ones."""
+        middles, height = self._positions()
+        values = self.values[1:]
+        regions = self.scopes[1:]
+        for side, i in np.ndindex(*middles.shape):
+            lengths = values[:, side, i]
+            longest_first = np.argsort(-np.abs(lengths), kind="stable").tolist()
+            for rank, k in enumerate(longest_first):
+                ax.barh(
+                    middles[side, i],
+                    lengths[k],
+                    height=height * 0.92,
+                    zorder=3 + rank / (len(regions) + 1),
+                    edgecolor=palette.paper,
+                    linewidth=0.6,
+                    **palette.area(regions[k].region or 0),
+                )
+
+    def _legend(self, regions: Sequence[Scope], palette: Palette) -> list[Any]:
+        """What is said about the explanations, and about regions that have colours."""
+        from matplotlib.patches import Patch
+
+        places: Sequence[str] = [""] * len(self.names)
+        if len(self.names) == 2:
+            places = [" (upper bar)", " (lower bar)"]
+        handles = []
+        for i, (name, place) in enumerate(zip(self.names, places, strict=True)):
+            label = drawable(title(name)) + place
+            handles.append(Patch(facecolor=_side_color(i, palette), label=label))
+        for scope in regions:
+            label = wrapped(f"region {scope.region}: {drawable(scope.label)}", 44, 2)
+            look = palette.area(scope.region or 0)
+            handles.append(Patch(edgecolor=GREY, linewidth=0.4, label=label, **look))
+        return handles
 
     def frame(self) -> Any:
         """Everything drawn, one line a bar: in the library of X.
@@ -231,87 +287,11 @@ def _common_behavior(sides: Sequence[Explainer]) -> str:
     )
 
 
-def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
+def set_labels(sets: Sequence[tuple[str, ...]]) -> list[str]:
     """Names of sets as labels of a vertical axis."""
-    names = [" × ".join(members) for members in sets]
-    return [wrapped(name, width, 3) for name in drawn_labels(names)]
+    names = [" and ".join(members) for members in sets]
+    return [wrapped(label, 26, 3) for label in drawn_labels(names)]
 
 
-def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
-    tidy(ax)
-    ax.axvline(0.0, color=SIDES[0], linewidth=0.8, zorder=5)
-    ax.spines["left"].set_visible(False)
-    ax.locator_params(axis="x", nbins=4)
-    ax.set_yticks(range(len(sets)), set_labels(sets), fontsize=SMALL)
-    ax.set_ylim(len(sets) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
-    for line in range(1, len(sets)):
-        ax.axhline(line - 0.5, color=PALE, linewidth=0.5, zorder=0)
-
-
-def _positions(sides: int, sets: int) -> tuple[FloatArray, float]:
-    """Middle of each bar, (sides, sets), the first explanation on top, and a bar's height."""
-    height = BARS_HEIGHT / sides
-    offsets = (np.arange(sides) - (sides - 1) / 2) * height
-    return np.add.outer(offsets, np.arange(sets, dtype=np.float64)), height
-
-
-def _draw_pairs(ax: Axes, values: FloatArray, errors: FloatArray) -> None:
-    """One bar for each explanation and set; ``values`` has shape (explanations, sets)."""
-    middles, height = _positions(*values.shape)
-    for side, lengths in enumerate(values):
-        error = np.nan_to_num(errors[side])
-        ax.barh(
-            middles[side],
-            lengths,
-            height=height,
-            color=SIDES[side % len(SIDES)],
-            xerr=error if error.any() else None,
-            error_kw={"elinewidth": 0.8, "capsize": 2},
-            zorder=3,
-        )
-
-
-def _draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None:
-    """Bars of all regions from zero, shorter ones before longer ones.
-
-    ``values`` has shape (regions, explanations, sets).
-    """
-    middles, height = _positions(*values.shape[1:])
-    for side, i in np.ndindex(*values.shape[1:]):
-        lengths = values[:, side, i]
-        longest_first = np.argsort(-np.abs(lengths), kind="stable").tolist()
-        for rank, k in enumerate(longest_first):
-            ax.barh(
-                middles[side, i],
-                lengths[k],
-                height=height * 0.92,
-                zorder=3 + rank / (len(regions) + 1),
-                edgecolor="white",
-                linewidth=0.6,
-                **region_style(regions[k].region or 0),
-            )
-
-
-def region_style(region: int) -> dict[str, Any]:
-    """Colour and pattern of a region that is drawn as an area."""
-    turn, place = divmod(region, len(ON_WHITE))
-    return {"facecolor": ON_WHITE[place], "hatch": PATTERNS[turn % len(PATTERNS)]}
-
-
-def _handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:
-    """What the legend says about the explanations, and about regions that have colours."""
-    from matplotlib.patches import Patch
-
-    places: Sequence[str] = [""] * len(names)
-    if len(names) == 2:
-        places = [" (upper bar)", " (lower bar)"]
-    handles = []
-    for i, (name, place) in enumerate(zip(names, places, strict=True)):
-        color = SIDES[i % len(SIDES)]
-        handles.append(Patch(facecolor=color, label=drawable(title(name)) + place))
-    for scope in regions:
-        style = region_style(scope.region or 0)
-        label = wrapped(scope_label(scope), 44, 2)
-        handles.append(Patch(edgecolor=SIDES[1], linewidth=0.4, label=label, **style))
-    return handles
+def _side_color(side: int, palette: Palette) -> str:
+    return (palette.ink, GREY)[side % 2]

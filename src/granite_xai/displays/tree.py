@@ -12,8 +12,9 @@ import numpy as np
 from granite_xai.base.numbers import rows_of, share
 from granite_xai.base.text import ALL_ROWS, drawable, shortened, wrapped
 from granite_xai.base.typing import IntArray
-from granite_xai.display.figures import SMALL, Axes, Drawn, framed, sheet
-from granite_xai.document.chart import BLACK, GREY, region_color
+from granite_xai.displays.shown import short_words
+from granite_xai.document.chart import GREY
+from granite_xai.document.figure import SMALL, Axes, Drawn, Palette, framed, sheet
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.regions import Node, Partition, Rule, Split, rule_words, walk
 from granite_xai.results.values import Values, shown_names, side_names
@@ -34,17 +35,16 @@ class Box:
     node: int
     parent: int | None
     region: int | None  # None: a node that is split
-    condition: (
-        str  # on the edge above it, exact: that of the split, or the whole rule without a tree
-    )
+    condition: str  # on the edge above it, exact: of the split, or the whole rule without a tree
+    edge: Rule  # the same as a rule
     rule: Rule
     n_samples: int
     fraction: float
     disagreement: float  # share of that on all rows
     after: float  # what the splits below leave of it
-    words: str = ""  # what stands on the edge, as people say it; see `rule_of_edge`
+    words: str = ""  # what stands on the edge, as people say it
     name: str = ""  # that a region was given
-    column: str = ""
+    column: str = ""  # that it splits
     children: list[int] = field(default_factory=list)
     x: float = 0.0
     y: float = 0.0
@@ -56,20 +56,14 @@ class Box:
         if self.parent is None:
             lines.append(ALL_ROWS)
         elif not self.children:
-            lines.append(f"Region {self.region}")
-            if self.name:
-                lines[-1] += f": {shortened(drawable(self.name), CONDITION_WIDTH)}"
+            name = f": {shortened(drawable(self.name), CONDITION_WIDTH)}" if self.name else ""
+            lines.append(f"Region {self.region}{name}")
         if not np.isnan(self.fraction):
             lines.append(f"{rows_of(self.n_samples)} · {share(self.fraction)}")
         if not np.isnan(self.after):
             change = f" → {share(self.after)}" if self.children else ""
             lines.append(f"heterogeneity {share(self.disagreement)}{change}")
         return "\n".join(lines)
-
-    @property
-    def label(self) -> str:
-        """The condition as it stands on the edge above the node."""
-        return wrapped(drawable(self.words or self.condition), CONDITION_WIDTH, 3)
 
 
 @dataclass(eq=False)
@@ -94,6 +88,7 @@ class PartitionDisplay(Drawn):
     """
 
     boxes: tuple[Box, ...] = field(repr=False)
+    labels: tuple[str, ...] = field(repr=False)  # that stand on the edges above the boxes
     explanations: str
     source: str
     table: Table = field(repr=False)
@@ -130,8 +125,13 @@ class PartitionDisplay(Drawn):
             _measure(boxes, Values.of_rows(g, X, y, sides, max_samples, sample_weight))
             source = "these rows"
         _place(boxes)
+        words = [
+            short_words(box.edge, fitted.partition, fitted.table, CONDITION_WIDTH - 4)
+            for box in boxes
+        ]
         return cls(
             boxes=tuple(boxes),
+            labels=tuple(wrapped(drawable(text), CONDITION_WIDTH, 3) for text in words),
             explanations=" · ".join(shown_names(side_names(pair)) for pair in pairs),
             source=source,
             table=fitted.table,
@@ -141,10 +141,15 @@ class PartitionDisplay(Drawn):
         """Draw the tree, in a new figure or in the Axes ``ax``."""
         leaves = [box for box in self.boxes if not box.children]
         levels = 1 - min(box.y for box in self.boxes)
-        width = max(6.0, _leaf_width(self.boxes) * len(leaves) + 0.3)
+        width = max(6.0, self._leaf_width * len(leaves) + 0.3)
         drawn = sheet(ax, [0], (1, 1), (width, HEIGHT * levels + 0.5))
-        note = "heterogeneity: share of that on all rows, before → after the splits below; "
-        _draw_tree(drawn.axes[0], self.boxes, f"{note}measured on {self.source}")
+        axes = drawn.axes[0]
+        self._draw(axes, drawn.palette)
+        # A note below the tree, on as many lines as it needs.
+        note = f"heterogeneity: share of that on all rows, before → after the splits below; measured on {self.source}"
+        note = wrapped(note, int(width / 0.062), 3)
+        look: dict[str, Any] = {"fontsize": SMALL, "color": GREY, "va": "top"}
+        axes.text(0.0, 0.0, note, transform=axes.transAxes, **look)
         removed = share(1.0 - self.boxes[0].after)
         if len(leaves) > 1:
             finding = f"{len(leaves)} regions remove {removed} of the heterogeneity"
@@ -153,6 +158,49 @@ class PartitionDisplay(Drawn):
         else:
             finding = "one region. The explanations agree."
         return self._keep(drawn, ax, f"{self.explanations}: {finding}")
+
+    @property
+    def _leaf_width(self) -> float:
+        """Inches of a leaf, so that neither boxes nor conditions of neighbours touch.
+
+        Conditions of two siblings stand nearer to each other than their boxes do.
+        """
+        conditions = "\n".join(self.labels).split("\n")
+        texts = "\n".join(box.text for box in self.boxes).split("\n")
+        on_edges = LETTER * max(map(len, conditions)) / (1.0 - ON_EDGE)
+        in_boxes = LETTER * max(map(len, texts)) + 0.2
+        return max(LEAST_WIDTH, on_edges + 0.15, in_boxes + 0.15)
+
+    def _draw(self, ax: Axes, palette: Palette) -> None:
+        """Edges as thick as the heterogeneity below them, conditions on them, boxes over their ends."""
+        ax.set_axis_off()
+        ax.set(
+            xlim=(-0.6, max(box.x for box in self.boxes) + 0.6),
+            ylim=(min(box.y for box in self.boxes) - 0.45, 0.45),
+        )
+        centred: dict[str, Any] = {
+            "ha": "center",
+            "va": "center",
+            "fontsize": SMALL + 0.5,
+            "color": palette.ink,
+        }
+        for box, label in zip(self.boxes, self.labels, strict=True):
+            if box.parent is not None:
+                parent = self.boxes[box.parent]
+                width = 0.8 + 6 * min(float(np.nan_to_num(box.disagreement)), 1.0)
+                look: dict[str, Any] = {"color": GREY, "alpha": 0.6, "zorder": 1}
+                ax.plot([parent.x, box.x], [parent.y, box.y], linewidth=width, **look)
+                # Conditions of both children stand on one line, nearer to the child: there the edges are apart.
+                x = box.x + ON_EDGE * (parent.x - box.x)
+                behind = {"facecolor": palette.paper, "edgecolor": "none", "pad": 1.2}
+                ax.text(x, box.y + 0.45, label, bbox=behind, zorder=2, **centred)
+            frame = {
+                "boxstyle": "round,pad=0.45",
+                "facecolor": palette.paper,
+                "edgecolor": GREY if box.children else palette.region(box.region),
+                "linewidth": 1.2 if box.children else 2.4,
+            }
+            ax.text(box.x, box.y, box.text, linespacing=1.35, bbox=frame, zorder=3, **centred)
 
     def frame(self) -> Any:
         """Everything drawn, one line a node: in the library of the search rows.
@@ -163,7 +211,7 @@ class PartitionDisplay(Drawn):
         """
         lines = []
         for box in self.boxes:
-            cells = [getattr(box, key) for key in KEYS.split()]
+            cells = [getattr(box, name) for name in KEYS.split()]
             lines.append([str(cell) if isinstance(cell, Rule) else cell for cell in cells])
         return framed(KEYS, lines, self.table)
 
@@ -173,40 +221,15 @@ def boxes_of(partition: Partition) -> list[Box]:
 
     Regions that were given as rules, without a tree, all hang from the root.
     """
-    if partition.root is None:
-        return _boxes_of_rules(partition)
-    boxes = _boxes_of_tree(partition.root)
+    root = partition.root
+    boxes = _boxes_of_rules(partition) if root is None else _boxes_of_tree(root)
     for box in boxes:
         if box.region is not None:
             box.name = partition[box.region].name
         if box.parent is not None:
-            box.words = rule_words(rule_of_edge(box, boxes), partition.vocabulary)
+            boxes[box.parent].children.append(box.node)
+            box.words = rule_words(box.edge, partition.vocabulary)
     return boxes
-
-
-def rule_of_edge(box: Box, boxes: Sequence[Box]) -> Rule:
-    """What the edge above a node says: of its rule, the condition on the feature that its parent splits.
-
-    Parameters
-    ----------
-    box : Box
-    boxes : sequence of Box
-        All nodes, by number.
-
-    Returns
-    -------
-    Rule
-        The whole rule of a region that was given as a rule: nothing is split above it. No conditions
-        for the root.
-    """
-    if box.parent is None:
-        return Rule()
-    split_feature = boxes[box.parent].column
-    # Not the last condition: a feature that is split again keeps its place in the rule.
-    condition = dict(box.rule.conditions).get(split_feature)
-    if condition is None:
-        return box.rule
-    return Rule(((split_feature, condition),))
 
 
 def _boxes_of_rules(partition: Partition) -> list[Box]:
@@ -216,12 +239,12 @@ def _boxes_of_rules(partition: Partition) -> list[Box]:
         parent=None,
         region=None,
         condition=ALL_ROWS,
+        edge=Rule(),
         rule=Rule(),
         n_samples=sum(region.n_samples for region in partition),
         fraction=1.0,
         disagreement=after if np.isnan(after) else 1.0,
         after=after,
-        children=[region.index + 1 for region in partition],
     )
     leaves = [
         Box(
@@ -229,13 +252,12 @@ def _boxes_of_rules(partition: Partition) -> list[Box]:
             parent=0,
             region=region.index,
             condition=str(region.rule),
+            edge=region.rule,
             rule=region.rule,
             n_samples=region.n_samples,
             fraction=region.fraction,
             disagreement=region.disagreement,
             after=region.disagreement,
-            words=rule_words(region.rule, partition.vocabulary),
-            name=region.name,
         )
         for region in partition
     ]
@@ -247,11 +269,18 @@ def _boxes_of_tree(root: Node) -> list[Box]:
     boxes: list[Box] = []
     for place in walk(root):
         node = place.node
+        condition, edge = ALL_ROWS, Rule()
+        if place.condition is not None:
+            condition = place.condition.text(place.column)
+            # Of the rule the condition on this feature: it may have been split before.
+            own = dict(place.rule.conditions).get(place.column)
+            edge = place.rule if own is None else Rule(((place.column, own),))
         box = Box(
             node=place.number,
             parent=None if place.parent is None else place.parent.number,
             region=place.region,
-            condition=ALL_ROWS if place.condition is None else place.condition.text(place.column),
+            condition=condition,
+            edge=edge,
             rule=place.rule,
             n_samples=node.n_samples,
             fraction=node.fraction,
@@ -260,38 +289,31 @@ def _boxes_of_tree(root: Node) -> list[Box]:
             column=node.column if isinstance(node, Split) else "",
         )
         boxes.append(box)
-        if box.parent is not None:
-            boxes[box.parent].children.append(box.node)
     for box in reversed(boxes):  # children stand after their parent
         if box.parent is not None:
             boxes[box.parent].after += box.after
     return boxes
 
 
-def _measure(boxes: list[Box], rows_to_show: Values) -> None:
+def _measure(boxes: list[Box], shown: Values) -> None:
     """Count and measure the nodes on other rows."""
-    measure = rows_to_show.disagreement()
+    measure = shown.disagreement()
     members: dict[int, IntArray] = {}
     for box in reversed(boxes):  # children stand after their parent
+        rows = np.flatnonzero(shown.regions == box.region)
         if box.children:
             rows = np.sort(np.concatenate([members[child] for child in box.children]))
-        else:
-            rows = np.flatnonzero(rows_to_show.regions == box.region)
         members[box.node] = rows
         box.n_samples = len(rows)
-        box.fraction = len(rows) / rows_to_show.table.n_rows
+        box.fraction = len(rows) / shown.table.n_rows
         box.disagreement = measure(rows) if len(rows) else 0.0
         box.after = box.disagreement
         if box.children:
             box.after = sum(boxes[child].after for child in box.children)
     total = boxes[0].disagreement
     for box in boxes:
-        if total > 0:
-            box.disagreement /= total
-            box.after /= total
-        else:
-            box.disagreement = 0.0
-            box.after = 0.0
+        box.disagreement = box.disagreement / total if total > 0 else 0.0
+        box.after = box.after / total if total > 0 else 0.0
 
 
 def _place(boxes: Sequence[Box]) -> None:
@@ -305,58 +327,3 @@ def _place(boxes: Sequence[Box]) -> None:
             box.x = (boxes[box.children[0]].x + boxes[box.children[-1]].x) / 2
         else:
             box.x = float(leaves.index(box.node))
-
-
-def _leaf_width(boxes: Sequence[Box]) -> float:
-    """Inches of a leaf, so that neither boxes nor conditions of neighbours touch.
-
-    Conditions of two siblings stand nearer to each other than their boxes do.
-    """
-    conditions = "\n".join(box.label for box in boxes).split("\n")
-    texts = "\n".join(box.text for box in boxes).split("\n")
-    on_edges = LETTER * max(map(len, conditions)) / (1.0 - ON_EDGE)
-    in_boxes = LETTER * max(map(len, texts)) + 0.2
-    return max(LEAST_WIDTH, on_edges + 0.15, in_boxes + 0.15)
-
-
-def _draw_tree(ax: Axes, boxes: Sequence[Box], note: str) -> None:
-    """Edges as thick as the heterogeneity below them, conditions on them, boxes over their ends."""
-    ax.set_axis_off()
-    ax.set(
-        xlim=(-0.6, max(box.x for box in boxes) + 0.6),
-        ylim=(min(box.y for box in boxes) - 0.45, 0.45),
-    )
-    for box in boxes:
-        if box.parent is not None:
-            _draw_edge(ax, boxes[box.parent], box)
-        _draw_box(ax, box)
-    ax.text(0.0, 0.0, note, transform=ax.transAxes, fontsize=SMALL, color=GREY, va="top")
-
-
-CENTRED: dict[str, Any] = {
-    "ha": "center",
-    "va": "center",
-    "fontsize": SMALL + 0.5,
-    "color": BLACK,
-}
-
-
-def _draw_edge(ax: Axes, parent: Box, child: Box) -> None:
-    width = 0.8 + 6 * min(float(np.nan_to_num(child.disagreement)), 1.0)
-    places = [parent.x, child.x], [parent.y, child.y]
-    ax.plot(*places, color=GREY, linewidth=width, alpha=0.6, zorder=1)
-    # Conditions of both children stand on one line, nearer to the child: there the edges are apart.
-    x = child.x + ON_EDGE * (parent.x - child.x)
-    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
-    ax.text(x, child.y + 0.45, child.label, bbox=behind, zorder=2, **CENTRED)
-
-
-def _draw_box(ax: Axes, box: Box) -> None:
-    color = GREY if box.children else region_color(box.region)
-    frame = {
-        "boxstyle": "round,pad=0.45",
-        "facecolor": "white",
-        "edgecolor": color,
-        "linewidth": 1.2 if box.children else 2.4,
-    }
-    ax.text(box.x, box.y, box.text, linespacing=1.35, bbox=frame, zorder=3, **CENTRED)

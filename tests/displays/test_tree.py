@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.display.tree import boxes_of
+from granite_xai.displays.tree import boxes_of
 from granite_xai.regions import Leaf, Partition, Split, cut
 
 

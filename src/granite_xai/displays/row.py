@@ -7,15 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.numbers import count, share
+from granite_xai.base.numbers import count, share, with_minus
 from granite_xai.base.options import whole_number
-from granite_xai.base.text import drawable, shortened, wrapped
+from granite_xai.base.text import MISSING, distinct_labels, drawable, shortened
 from granite_xai.base.typing import FloatArray
-from granite_xai.display.axis import Axis
-from granite_xai.display.figures import SMALL, Axes, Drawn, drawn_labels, grid_of, sheet, tidy
-from granite_xai.document.chart import BLUE, GREY, ORANGE
+from granite_xai.document.chart import BLUE, GREY, ORANGE, Chart, FeatureAxis, Mark
+from granite_xai.document.figure import (
+    SMALL,
+    Axes,
+    Drawn,
+    Palette,
+    drawn_labels,
+    grid_of,
+    most_columns,
+    paint,
+    set_title,
+    sheet,
+    tidy,
+)
 from granite_xai.results.row import RowExplanation
-from granite_xai.tables import Column
+from granite_xai.tables import LABELLED, Column
 
 MOST_BARS = 10
 TOGETHER = "interactions"
@@ -67,42 +78,39 @@ class RowDisplay(Drawn):
             fills its panel.
         """
         row = self.explanation
-        curves = [
+        curves = [(i, row.curves[i]) for i in row.order.tolist()]
+        chosen = [
             (i, curve.column, curve.effects)
-            for i, curve in ((i, row.curves[i]) for i in row.order.tolist())
+            for i, curve in curves
             if curve is not None and curve.column is not None
-        ]
-        chosen = curves[: self.max_features]
-        panels = 1 + len(chosen)
-        grid = grid_of(panels, 3)
+        ][: self.max_features]
+        grid = grid_of(1 + len(chosen), most_columns(ax, 2.2, 3))
         bars = min(len(row.sets), MOST_BARS) + 3
-        size = (max(6.0, 3.6 * grid[1]), max(3.0, 0.3 * bars + 1.2) * grid[0])
-        drawn = sheet(ax, range(panels), grid, size)
-        _draw_waterfall(drawn.axes[0], row)
-        for panel, (i, column, effects) in zip(drawn.axes[1:], chosen, strict=True):
+        size = (max(6.0, 3.6 * grid[1]), max(3.0, 0.3 * bars + 1.2) * grid[0] + 0.4)
+        drawn = sheet(ax, range(1 + len(chosen)), grid, size)
+        _draw_waterfall(drawn.axes[0], row, drawn.palette)
+        panels = drawn.axes[1:]
+        for panel, (i, column, effects) in zip(panels, chosen, strict=True):
             _draw_curve(panel, row, i, column, effects)
         if share_scale and chosen:
-            limits = [panel.get_ylim() for panel in drawn.axes[1:]]
-            for panel in drawn.axes[1:]:
+            limits = [panel.get_ylim() for panel in panels]
+            for panel in panels:
                 panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-        return self._keep(drawn, ax, wrapped(drawable(row.sentences()[0]), 110, 2))
+        return self._keep(drawn, ax, drawable(row.sentences()[0]))
 
     def frame(self) -> Any:
         """Everything in the waterfall; see `RowExplanation.frame`."""
         return self.explanation.frame()
 
 
-def _draw_waterfall(ax: Axes, row: RowExplanation) -> None:
+def _draw_waterfall(ax: Axes, row: RowExplanation, palette: Palette) -> None:
     """One bar a set from where the last one ended, the strongest first; interactions at the end."""
     tidy(ax)
     ax.use_sticky_edges = False
     strongest = row.order[:MOST_BARS]
     weaker = row.order[MOST_BARS:]
-    labels = drawn_labels([row.sets[i] for i in strongest], 18)
-    names = [
-        f"{label} = {drawable(shortened(row.values[i], 14))}"
-        for label, i in zip(labels, strongest, strict=True)
-    ]
+    labels = drawn_labels(row.sets, 18)
+    names = [f"{labels[i]} = {_value(row, i, 14)}" for i in strongest]
     lengths = [float(length) for length in row.contributions[strongest]]
     if len(weaker):
         names.append(count(len(weaker), "other"))
@@ -130,44 +138,48 @@ def _draw_waterfall(ax: Axes, row: RowExplanation) -> None:
     ax.set_yticks(range(len(names)), names, fontsize=SMALL)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.margins(x=0.16)
-    noun = f" ({row.unit.noun})" if row.unit.noun else ""
-    heading = f"From the mean of its region (dotted) to the prediction{noun}"
-    ax.set_title(heading, fontsize=SMALL + 1, loc="left")
+    ax.locator_params(axis="x", nbins=5)
+    noun = row.unit.noun
+    if row.unit.probability:
+        noun = "bars in points"
+        ax.xaxis.set_major_formatter("{x:.0%}")
+    note = f" ({noun})" if noun else ""
+    set_title(ax, f"From the mean of its region (dotted) to the prediction{note}")
 
 
-def _draw_curve(ax: Axes, row: RowExplanation, i: int, column: Column, effects: FloatArray) -> None:
+def _value(row: RowExplanation, i: int, width: int) -> str:
+    """What the row has there; a long name is cut where it is like others."""
+    curve = row.curves[i]
+    value = row.values[i]
+    if curve is None or curve.column is None or curve.column.kind not in LABELLED:
+        return drawable(shortened(with_minus(value), width))
+    names = [value, *(str(level) for level in curve.column.levels if str(level) != value)]
+    return drawable(distinct_labels(names, width)[0])
+
+
+def _draw_curve(ax: Axes, row: RowExplanation, i: int, fitted: Column, effects: FloatArray) -> None:
     """The region's curve of one feature, at values that occur in the region, and the row on it."""
-    position = column.position
-    levels = column.levels
-    axis = Axis.of(row.references, position)
-    occurs = np.isin(levels, row.references.columns[position].levels)
-    tidy(ax)
-    ax.axhline(0.0, color=GREY, linewidth=0.4)
-    ax.plot(
-        axis.numbers(levels[occurs]),
-        effects[1:][occurs],
-        "-" if axis.ordered else "o",
-        color=GREY,
-        markersize=4,
-        linewidth=1.4,
-    )
-    ax.plot(
-        axis.of_rows(row.table.columns[position]),
-        [row.contributions[i]],
-        "o",
-        color=ORANGE,
-        markersize=8,
-        markeredgecolor="white",
-        zorder=5,
-    )
-    axis.dress(ax)
-    value = drawable(shortened(row.values[i], 20))
-    percentile = row.percentiles[i]
-    has_two_values = int(np.count_nonzero(occurs)) <= 2
-    if np.isnan(percentile) or has_two_values:
+    column = row.references.columns[fitted.position]
+    name = distinct_labels(row.references.names, 30)[column.position]
+    axis = FeatureAxis(column, name, most_places=len(column.levels))
+    own = row.table.columns[column.position]
+    occurs = np.append(True, np.isin(fitted.levels, column.levels))
+    y = axis.at_places(effects[occurs])
+    texts = [MISSING if group[0] < 0 else None for group in axis.groups]
+    joined = axis.ordered and len(y) > 2
+    line = Mark("line", "region", np.array(axis.x), y, texts, joined=joined, color=GREY)
+    place = np.clip(axis.of_rows(own), *axis.drawn_limits)
+    dot = Mark("line", "row", place, row.contributions[i : i + 1], joined=False, color=ORANGE)
+    value = _value(row, i, 20)
+    if np.isnan(row.percentiles[i]) or len(y) <= 2:
         where = f"{share(row.shares[i])} of the region's rows have the same value"
     else:
-        where = f"{share(percentile)} of the region's rows lie below"
+        where = f"{share(row.percentiles[i])} of the region's rows lie below"
     adds = row.unit.signed_effect(float(row.contributions[i]), bare=True)
-    heading = f"{axis.name} = {value}: {adds}\n{where}"
-    ax.set_title(heading, fontsize=SMALL + 1, loc="left")
+    heading = f"{drawable(axis.name)} = {value}: {adds}"
+    paint(ax, Chart(axis, (line, dot), title=f"{heading}\n{where}"))
+    ax.lines[-1].set(zorder=5, markersize=8)
+    if row.unit.probability:  # as the numbers beside it
+        ax.yaxis.set_major_formatter(lambda effect, _: with_minus(f"{100 * effect:.3g}"))
+        ax.set_ylabel("points", fontsize=SMALL + 1)
+    ax.margins(y=0.1)

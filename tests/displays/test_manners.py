@@ -17,6 +17,7 @@ DISPLAYS = {
     "heatmap": (gx.InteractionDisplay, {}, {"kind": "heatmap"}),
     "surface": (gx.InteractionDisplay, {"pair": ("hr", "temp")}, {}),
     "tree": (gx.PartitionDisplay, {}, {}),
+    "overview": (gx.OverviewDisplay, {}, {}),
 }
 
 

@@ -21,8 +21,9 @@ def test_every_case_has_a_line_in_every_region(comparison):
     assert set(lines["case"]) == {"old", "new"}
     assert set(lines["region"]) == {0, 1}
     for region, panel in enumerate(display.axes_):
-        drawn = [container.lines[0] for container in panel.containers]
-        for line, case in zip(drawn, ["old", "new"], strict=True):
+        drawn = {line.get_label(): line for line in panel.lines}
+        for case in ("old", "new"):
+            line = drawn[f"_line {case}"]
             curve = lines[(lines["region"] == region) & (lines["case"] == case)]
             np.testing.assert_allclose(line.get_xdata(), curve["x"])
             np.testing.assert_allclose(line.get_ydata(), curve["mean"])

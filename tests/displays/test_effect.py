@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 import granite_xai as gx
 from granite_xai.base.numbers import share
@@ -136,3 +137,64 @@ def test_the_mean_of_points_is_taken_at_each_of_few_values(bike):
     means = points.groupby("x")["value"].mean()
     np.testing.assert_allclose(line["x"], means.index)
     np.testing.assert_allclose(line["value"], means, atol=1e-12)
+
+
+def test_ale_is_one_line_and_local_changes_are_one_a_row(bike):
+    def of(name):
+        display = gx.EffectDisplay.from_estimator(
+            bike, bike.rows, features=["temp"], explanations=name, max_curves=5
+        )
+        lines = display.frame()
+        return lines[lines["region"].isna() & (lines["explanation"] == name)]
+
+    assert of("ale")["shape"].unique().tolist() == ["line"]
+    changes = of("local-change")
+    assert 0 < changes["curve"].nunique() <= 5
+    assert (changes.groupby("curve").size() == 2).all()
+
+
+def test_the_pdp_is_the_mean_prediction_at_each_value_around_the_mean(bike):
+    lines = gx.EffectDisplay.from_estimator(bike, bike.rows, features=["yr"]).frame()
+    line = lines[lines["region"].isna() & (lines["explanation"] == "pdp")]
+    means = [bike.model.predict(bike.rows.assign(yr=year)).mean() for year in (0, 1)]
+    expected = np.array(means) - bike.model.predict(bike.rows).mean()
+    np.testing.assert_allclose(line["value"], expected, atol=1e-9)
+
+
+def test_rare_names_share_a_place_with_the_mean_of_their_rows():
+    draw = np.random.default_rng(0)
+    towns = [f"town {k:02}" for k in range(20)]
+    town = np.concatenate([np.repeat(towns[:12], 20), towns[12:], towns[12:]])
+    X = pd.DataFrame({"town": town, "x": draw.normal(size=len(town))})
+    own = dict(zip(towns, draw.normal(size=20), strict=True))
+
+    def model(X):
+        return X["town"].map(own).to_numpy() + X["x"].to_numpy()
+
+    g = gx.Granite(model, max_depth=0).fit(X)
+    lines = gx.EffectDisplay.from_estimator(g, X, features=["town"]).frame()
+    pdp = lines.query("explanation == 'pdp'").set_index("level")["value"]
+    assert len(pdp) == 13
+    expected = np.mean([own[t] for t in towns[12:]]) - X["town"].map(own).mean()
+    assert np.isclose(pdp["8 rare levels"], expected)
+
+
+def test_skewed_numbers_have_a_logarithmic_axis():
+    X = pd.DataFrame({"x": np.geomspace(1.0, 1e5, 90), "z": np.tile([0.0, 1.0, 2.0], 30)})
+    g = gx.Granite(lambda X: np.log(X["x"]).to_numpy() * X["z"].to_numpy(), max_depth=0).fit(X)
+    ax = gx.EffectDisplay.from_estimator(g, X, features=["x"]).plot().axes_[0, 0]
+    assert ax.get_xscale() == "log"
+    assert "logarithmic axis" in ax.get_xlabel()
+
+
+def test_long_names_differ_in_titles_and_on_edges(toy):
+    long = {name: f"a_rather_long_name_of_a_column_that_ends_in_{name}" for name in toy.X}
+    X = toy.X.rename(columns=long)
+    back = {new: old for old, new in long.items()}
+    g = gx.Granite(lambda X: toy.model(X.rename(columns=back)), max_depth=1).fit(X)
+    display = gx.EffectDisplay.from_estimator(g, X, max_features=2).plot()
+    titles = [ax.get_title(loc="left") for ax in display.axes_.ravel()]
+    assert all("x2" in title for title in titles if title.startswith("Region"))
+    assert len({ax.get_xlabel() for ax in display.axes_[:, 0]}) == 2
+    edges = [text.get_text() for text in gx.PartitionDisplay.from_estimator(g).plot().ax_.texts]
+    assert sum("x2" in text for text in edges) == 2

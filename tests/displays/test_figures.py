@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.display import figures
+from granite_xai.document import figure
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_what_was_not_drawn_yet_is_drawn_for_the_notebook(display):
 
 
 def test_a_figure_that_another_backend_shows_is_not_shown_twice(display):
-    assert display.plot()._repr_html_() == figures.SHOWN_ALREADY
+    assert display.plot()._repr_html_() == figure.SHOWN_ALREADY
     assert plt.fignum_exists(display.figure_.number)
 
 
@@ -50,5 +50,22 @@ def test_a_display_of_the_table_of_the_fit_shows_the_rows_of_the_search():
     assert shown == [region.n_samples for region in g.partition_]
 
 
-def test_panels_fill_lines_as_evenly_as_can_be():
-    assert (figures.grid_of(3), figures.grid_of(9)) == ((1, 3), (2, 5))
+def test_lines_are_light_on_a_dark_style_and_no_setting_stays(grown, toy):
+    from matplotlib.colors import to_rgb
+
+    with plt.style.context("dark_background"):
+        before = dict(plt.rcParams)
+        display = gx.EffectDisplay.from_estimator(grown, toy.X, max_features=1).plot()
+        tree = gx.PartitionDisplay.from_estimator(grown).plot()
+        assert dict(plt.rcParams) == before
+    thick = [line for line in display.axes_[0, 1].lines if line.get_label() == "_line pdp"]
+    assert sum(to_rgb(thick[0].get_color())) > 1.2
+    assert all(sum(to_rgb(text.get_color())) > 1.2 for text in tree.ax_.texts)
+
+
+def test_areas_of_regions_beyond_the_palette_have_a_pattern():
+    palette = figure.Palette.of(plt.figure().add_subplot())
+    first, again = palette.area(1), palette.area(1 + len(palette.regions))
+    assert first["facecolor"] == again["facecolor"]
+    assert (first["hatch"], again["hatch"]) == ("", "///")
+    assert palette.region(len(palette.regions)) == palette.region(None) == palette.everyone
