@@ -873,27 +873,7 @@ def _quiet(facts: FitFacts) -> Sentence:
     return Sentence(text, stated)
 
 
-# Features and regions of a report ---------------------------------------------------------------------
-
-
-def feature_sentence(facts: FitFacts, feature: str, output: OutputWords) -> Sentence:
-    """What a feature does on all rows; empty for one that hardly matters, and where no curve is known.
-
-    Parameters
-    ----------
-    facts : FitFacts
-    feature : str
-        As `SharedCurves` calls it.
-    output : OutputWords
-    """
-    curves = () if facts.curves is None else facts.curves.everywhere
-    for curve in curves:
-        is_large = curve.range > FLAT * facts.largest_range
-        if curve.label == feature and curve.spread > HIDDEN * curve.range and is_large:
-            return _little_on_average(curve, output)
-        if curve.label == feature and is_large:
-            return _curve_sentence(facts, curve, output)
-    return NOTHING
+# Regions of a report ------------------------------------------------------------------------------------
 
 
 def _curve_sentence(facts: FitFacts, curve: SharedCurve, output: OutputWords) -> Sentence:
