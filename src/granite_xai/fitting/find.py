@@ -38,6 +38,8 @@ class Searching:
     questions : tuple of ResolvedQuestion
     question_weights, floors : arrays of shape (Q,)
         Weight and noise floor of each question.
+    is_repeated : bool
+        Whether the search of a fit is repeated on some of its rows.
     """
 
     settings: Settings
@@ -46,15 +48,17 @@ class Searching:
     questions: tuple[ResolvedQuestion, ...]
     question_weights: FloatArray
     floors: FloatArray
+    is_repeated: bool = False
 
     def given(self, settings: Settings) -> Searching:
         """The same with other options."""
         return replace(self, settings=settings)
 
-    def without_bars(self) -> Searching:
-        """The same for repeated searches: these are shown, not their rows."""
+    def repeated(self) -> Searching:
+        """The same for repeated searches: less is read, and bars show these, not their rows."""
         resources = replace(self.settings.resources, progress=False)
-        return self.given(replace(self.settings, resources=resources))
+        settings = replace(self.settings, resources=resources)
+        return replace(self, settings=settings, is_repeated=True)
 
     def on(
         self,
@@ -144,6 +148,7 @@ class Search:
             n_jobs=settings.n_jobs,
             diagnostics=self.record,
             seed=settings.seed,
+            is_repeated=searching.is_repeated,
         )
 
     def _noise(self, shares: Shares) -> RegionsByChance | None:

@@ -525,7 +525,7 @@ def _tables(problem: Problem, min_samples: int) -> Tables | None:
             continue
         if not isinstance(measure, ResolvedQuestion):
             return None
-        moments = moments_of(measure, problem.sample.outputs[measure.output])
+        moments = moments_of(measure, problem.sample.outputs[measure.output], problem.is_repeated)
         if moments is None:
             return None
         sets += [(factor, of_sets) for of_sets in moments]
