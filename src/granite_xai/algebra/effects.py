@@ -30,9 +30,8 @@ from granite_xai.algebra.interaction import (
 from granite_xai.algebra.masked_model import Averaged, MaskedModel
 from granite_xai.algebra.masking import Masking
 from granite_xai.algebra.region_weights import RegionWeights
-from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError, ResourceError
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players, union
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.needs import Needs, Summed
 from granite_xai.evaluations.request import request
