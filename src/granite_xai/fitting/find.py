@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from granite_xai.fitting.plan import Plan
 from granite_xai.fitting.settings import Settings
 from granite_xai.inference.noise import Chance, RegionNoise, Signs
 from granite_xai.regions import Leaf, Partition
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.problem import Outputs, PartitionResult, Problem
 
 PASSES_OF_REFINED_SEARCH = 3
 """How often each row goes through a level of the tree, about: cuts are followed, and all are chosen once more."""
@@ -151,7 +152,8 @@ class Search:
             is_repeated=searching.is_repeated,
         )
 
-    def _noise(self, shares: Shares) -> RegionsByChance | None:
+    def _noise(self, shares: Shares) -> Callable[[Outputs, IntArray], RegionNoise] | None:
+        """From some rows to what chance says of them as one region, in shares of what all rows show beyond it."""
         chance = self.chance
         if chance is None:
             return None
@@ -160,7 +162,7 @@ class Search:
             # In shares of the corrected disagreement of all rows, not of the one that they show.
             corrected = np.where(chance.exceeded, chance.corrected, np.inf)
             factors = factors * self.disagreements / corrected
-        return RegionsByChance(chance, factors)
+        return partial(chance.in_region, factors=factors)
 
     def regions(self) -> PartitionResult:
         """Find the regions; one, where there is nothing to explain beyond rounding and chance (C4).
@@ -203,23 +205,3 @@ class Search:
             stop_reason=reason,
         )
         return Partition(leaf, table.names)
-
-
-@dataclass(frozen=True, eq=False)
-class RegionsByChance:
-    """What chance says of any rows of a search as one region, in shares of what all rows show beyond it.
-
-    Parameters
-    ----------
-    chance : Chance
-        Of all rows.
-    factors : array of shape (Q,)
-        Weight of each question by its corrected disagreement on all rows.
-    """
-
-    chance: Chance
-    factors: FloatArray
-
-    def __call__(self, outputs: Sequence[Evaluations], places: IntArray) -> RegionNoise:
-        """Of the rows at some places, which the evaluations are about."""
-        return self.chance.in_region(outputs, places, self.factors)
