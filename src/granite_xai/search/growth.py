@@ -437,6 +437,8 @@ class Growth:
         """What tells which cuts of a node are best."""
         if self.tables is None:
             return OnEvaluations(self.problem, node.outputs, self.options.max_candidates)
+        if node.depth == 0:
+            return self.tables.deciding()
         return self.tables.take(node.places).deciding()
 
     def _sharpened(
