@@ -73,16 +73,17 @@ def test_a_logarithmic_axis_has_powers_of_ten():
 
 
 @pytest.mark.parametrize(
-    ("first", "days", "texts"),
+    ("first", "days", "letters", "texts"),
     [
-        ("2020-01-01", 800, ["2020", "2021", "2022"]),
-        ("2020-01-15", 100, ["2020-02", "2020-03", "2020-04"]),
-        ("2020-01-01", 1, ["01-01 00:00", "01-01 12:00", "01-02 00:00"]),
+        ("2020-01-01", 800, 25, ["2020", "2021", "2022"]),
+        ("2020-01-15", 100, 40, ["2020-02", "2020-03", "2020-04"]),
+        ("2020-01-01", 1, 30, ["01-01 00:00", "01-01 12:00", "01-02 00:00"]),
+        ("1950-01-01", 30_000, 30, ["1960", "1980", "2000", "2020"]),
     ],
 )
-def test_dates_are_round(first, days, texts):
+def test_dates_are_round(first, days, letters, texts):
     low = float(np.datetime64(first).astype("M8[D]").astype(int))
-    ticks = date_ticks(low, low + days, 4 if days > 1 else 2)
+    ticks = date_ticks(low, low + days, letters)
     assert [tick.text for tick in ticks] == texts
     assert all(low <= tick.place <= low + days for tick in ticks)
 

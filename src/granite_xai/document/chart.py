@@ -421,12 +421,16 @@ def _days_or_numbers(levels: Any, kind: str) -> FloatArray:
 # Ticks -------------------------------------------------------------------------------------------------
 
 NUMBER_LETTERS = 8  # that the room of a number holds
-DATE_LETTERS = 12
 FEWEST_NAME_LETTERS = 4
 MISSING_LETTERS = 9
-DATE_STEPS = (("Y", (1, 2, 5, 10, 20, 50, 100)), ("M", (1, 2, 3, 6)), ("D", (1, 2, 7, 14)),
-              ("h", (1, 3, 6, 12)), ("m", (1, 5, 15, 30)), ("s", (1, 5, 15, 30)))  # fmt: skip
-DATE_DAYS = {"Y": 365.2425, "M": 30.44, "D": 1.0, "h": 1 / 24, "m": 1 / 1440, "s": 1 / 86400}
+DATE_UNITS = (
+    ("m", 1 / 1440, 14, (1, 5, 15, 30)),
+    ("h", 1 / 24, 14, (1, 3, 6, 12)),
+    ("D", 1.0, 13, (1, 2, 7, 14)),
+    ("M", 30.44, 10, (1, 2, 3, 6)),
+    ("Y", 365.2425, 7, (1, 2, 5, 10, 20, 50)),
+)
+"""Unit, days, letters with the gap between two of them, and how many units are between two ticks."""
 
 
 def ticks_along(
@@ -468,8 +472,8 @@ def ticks_along(
         if log:
             end = high * (low / high) ** max(taken, 0.0)
     if kind == "dates":
-        most = 2 if few else max(2, int(letters / DATE_LETTERS))
-        return [*(tick for tick in date_ticks(low, high, most) if tick.place <= end), *missing]
+        dates = date_ticks(low, high, max(letters / (1 + few), 14.0))
+        return [*(tick for tick in dates if tick.place <= end), *missing]
     most = 2 if few else max(3, min(6, room))
     numbers = _powers(low, high) if log else round_ticks(low, high, most)
     if len(numbers) < 2:
@@ -526,27 +530,30 @@ def _powers(low: float, high: float) -> list[float]:
     return [number for number in numbers if low * (1 - SLACK) <= number <= high * (1 + SLACK)]
 
 
-def date_ticks(low: float, high: float, most: int) -> list[Tick]:
-    """Round dates inside a range of days since 1970: years, months, days, hours, minutes or seconds.
+def date_ticks(low: float, high: float, letters: float) -> list[Tick]:
+    """As many round dates as fit inside a range of days since 1970, from minutes to years.
 
     Examples
     --------
-    >>> [tick.text for tick in date_ticks(18262.0, 19000.0, 4)]
+    >>> [tick.text for tick in date_ticks(18262.0, 19000.0, 20)]
     ['2020', '2021', '2022']
     """
-    days = (high - low) / max(most, 1)
-    units = [(unit, step) for unit, steps in reversed(DATE_STEPS) for step in steps]
-    unit, step = next(
-        ((unit, step) for unit, step in units if DATE_DAYS[unit] * step >= days), ("Y", 200)
+    fitting = (
+        (unit, step)
+        for unit, days, n_letters, steps in DATE_UNITS
+        for step in steps
+        if (high - low) / (days * step) * n_letters <= letters
     )
-    second = np.timedelta64(1, "s")
-    ends = [np.datetime64(round(86400 * place), "s") for place in (low, high)]
-    first = int(np.ceil((ends[0].astype(f"M8[{unit}]").astype(np.int64)) / step)) * step
-    numbers = np.arange(first, ends[1].astype(f"M8[{unit}]").astype(np.int64) + 1, step)
+    unit, step = next(fitting, ("Y", 100))
+    ends = [np.datetime64(round(86400 * place), "s").astype(f"M8[{unit}]") for place in (low, high)]
+    origin = 1970 if unit == "Y" else 0
+    first, last = (int(end.astype(np.int64)) + origin for end in ends)
+    numbers = np.arange(math.ceil(first / step) * step, last + 1, step) - origin
     ticks = []
     for date in numbers.astype(f"M8[{unit}]"):
-        place = float((date.astype("M8[s]") - np.datetime64(0, "s")) / second) / 86400
-        text = str(date) if unit in "YMD" else str(date.astype("M8[s]"))[5:16].replace("T", " ")
+        second = date.astype("M8[s]")
+        place = float(second.astype(np.int64)) / 86400
+        text = str(date) if unit in "YMD" else str(second)[5:16].replace("T", " ")
         if low - SLACK <= place <= high + SLACK:
             ticks.append(Tick(place, text, text))
     return ticks
