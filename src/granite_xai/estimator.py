@@ -27,9 +27,9 @@ from granite_xai.fitting.stability import Stability
 from granite_xai.models import Predictor, Usage, accepts_missing
 from granite_xai.regions import vocabulary
 from granite_xai.results.explain_row import explain_one
+from granite_xai.results.facts import target_name
 from granite_xai.results.one_row import label_of_row, naming_new_levels, one_row
 from granite_xai.results.other_rows import explain_against_fit, explain_among_themselves
-from granite_xai.results.output_words import target_name
 from granite_xai.results.printed import FitWords
 from granite_xai.results.row import RowExplanation
 from granite_xai.tables import is_lazy, same_rows_in_any_order

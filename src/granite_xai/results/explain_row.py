@@ -13,17 +13,16 @@ from granite_xai.algebra.effects import Effect, Term
 from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.algebra.interaction import Pure
 from granite_xai.algebra.masking import Marginal
-from granite_xai.base.coalitions import union
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import MISSING
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, union
 from granite_xai.curves.curves import Curve, RegionSurrogate, Surrogate, sortable_levels
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.regions import Condition, Partition, Rule, rule_words, satisfied
-from granite_xai.results.level_text import level_text
 from granite_xai.results.other_rows import AgainstFit, by_coalitions, rows_of_region
-from granite_xai.results.output_words import output_words
 from granite_xai.results.row import RowExplanation, RuleChange
+from granite_xai.results.sentences import output_words
+from granite_xai.results.shapes import level_text
 from granite_xai.tables import Column, Outline, Table
 from granite_xai.tables.rows import Rows
 
