@@ -10,7 +10,7 @@ import numpy as np
 from granite_xai.base.numbers import count, share, with_minus
 from granite_xai.base.options import whole_number
 from granite_xai.base.text import MISSING, distinct_labels, drawable, shortened
-from granite_xai.curves.curves import Curve
+from granite_xai.base.typing import FloatArray
 from granite_xai.document.chart import BLUE, GREY, ORANGE, Chart, FeatureAxis, Mark
 from granite_xai.document.figure import (
     SMALL,
@@ -26,7 +26,7 @@ from granite_xai.document.figure import (
     tidy,
 )
 from granite_xai.results.row import RowExplanation
-from granite_xai.tables import LABELLED
+from granite_xai.tables import LABELLED, Column
 
 MOST_BARS = 10
 TOGETHER = "interactions"
@@ -79,15 +79,19 @@ class RowDisplay(Drawn):
         """
         row = self.explanation
         curves = [(i, row.curves[i]) for i in row.order.tolist()]
-        chosen = [(i, curve) for i, curve in curves if curve is not None][: self.max_features]
+        chosen = [
+            (i, curve.column, curve.effects)
+            for i, curve in curves
+            if curve is not None and curve.column is not None
+        ][: self.max_features]
         grid = grid_of(1 + len(chosen), most_columns(ax, 2.2, 3))
         bars = min(len(row.sets), MOST_BARS) + 3
         size = (max(6.0, 3.6 * grid[1]), max(3.0, 0.3 * bars + 1.2) * grid[0] + 0.4)
         drawn = sheet(ax, range(1 + len(chosen)), grid, size)
         _draw_waterfall(drawn.axes[0], row, drawn.palette)
         panels = drawn.axes[1:]
-        for panel, (i, curve) in zip(panels, chosen, strict=True):
-            _draw_curve(panel, row, i, curve)
+        for panel, (i, column, effects) in zip(panels, chosen, strict=True):
+            _draw_curve(panel, row, i, column, effects)
         if share_scale and chosen:
             limits = [panel.get_ylim() for panel in panels]
             for panel in panels:
@@ -147,25 +151,25 @@ def _value(row: RowExplanation, i: int, width: int) -> str:
     """What the row has there; a long name is cut where it is like others."""
     curve = row.curves[i]
     value = row.values[i]
-    if curve is None or curve.column.kind not in LABELLED:
+    if curve is None or curve.column is None or curve.column.kind not in LABELLED:
         return drawable(shortened(with_minus(value), width))
     names = [value, *(str(level) for level in curve.column.levels if str(level) != value)]
     return drawable(distinct_labels(names, width)[0])
 
 
-def _draw_curve(ax: Axes, row: RowExplanation, i: int, curve: Curve) -> None:
+def _draw_curve(ax: Axes, row: RowExplanation, i: int, fitted: Column, effects: FloatArray) -> None:
     """The region's curve of one feature, at values that occur in the region, and the row on it."""
-    column = row.references.columns[curve.column.position]
+    column = row.references.columns[fitted.position]
     name = distinct_labels(row.references.names, 30)[column.position]
     axis = FeatureAxis(column, name, most_places=len(column.levels))
     own = row.table.columns[column.position]
-    occurs = np.append(True, np.isin(curve.column.levels, column.levels))
-    y = axis.at_places(curve.effects[occurs] - curve.centre)
+    occurs = np.append(True, np.isin(fitted.levels, column.levels))
+    y = axis.at_places(effects[occurs])
     texts = [MISSING if group[0] < 0 else None for group in axis.groups]
     joined = axis.ordered and len(y) > 2
     line = Mark("line", "region", np.array(axis.x), y, texts, joined=joined, color=GREY)
     place = np.clip(axis.of_rows(own), *axis.drawn_limits)
-    dot = Mark("line", "row", place, curve.at(own), joined=False, color=ORANGE)
+    dot = Mark("line", "row", place, row.contributions[i : i + 1], joined=False, color=ORANGE)
     value = _value(row, i, 20)
     if np.isnan(row.percentiles[i]) or len(y) <= 2:
         where = f"{share(row.shares[i])} of the region's rows have the same value"
