@@ -14,7 +14,7 @@ from granite_xai.base.text import ALL_ROWS, drawable, shortened, wrapped
 from granite_xai.base.typing import IntArray
 from granite_xai.displays.shown import short_words
 from granite_xai.document.chart import GREY
-from granite_xai.document.figure import SMALL, Axes, Drawn, Palette, framed, sheet
+from granite_xai.document.figure import SMALL, Axes, Drawn, Palette, framed, inches_of, sheet
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.regions import Node, Partition, Rule, Split, rule_words, walk
 from granite_xai.results.values import Values, shown_names, side_names
@@ -147,7 +147,7 @@ class PartitionDisplay(Drawn):
         self._draw(axes, drawn.palette)
         # A note below the tree, on as many lines as it needs.
         note = f"heterogeneity: share of that on all rows, before → after the splits below; measured on {self.source}"
-        note = wrapped(note, int(width / 0.062), 3)
+        note = wrapped(note, int(inches_of(axes)[0] / 0.064), 3)
         look: dict[str, Any] = {"fontsize": SMALL, "color": GREY, "va": "top"}
         axes.text(0.0, 0.0, note, transform=axes.transAxes, **look)
         removed = share(1.0 - self.boxes[0].after)
