@@ -16,7 +16,7 @@ from granite_xai.displays.shown import short_words
 from granite_xai.document.chart import GREY
 from granite_xai.document.figure import SMALL, Axes, Drawn, Palette, framed, inches_of, sheet
 from granite_xai.fitting.fitted import fitted_view
-from granite_xai.regions import Node, Partition, Rule, Split, rule_words, walk
+from granite_xai.regions import Node, Partition, Rule, Split, walk
 from granite_xai.results.values import Values, shown_names, side_names
 from granite_xai.tables import Table
 
@@ -42,9 +42,7 @@ class Box:
     fraction: float
     disagreement: float  # share of that on all rows
     after: float  # what the splits below leave of it
-    words: str = ""  # what stands on the edge, as people say it
     name: str = ""  # that a region was given
-    column: str = ""  # that it splits
     children: list[int] = field(default_factory=list)
     x: float = 0.0
     y: float = 0.0
@@ -228,7 +226,6 @@ def boxes_of(partition: Partition) -> list[Box]:
             box.name = partition[box.region].name
         if box.parent is not None:
             boxes[box.parent].children.append(box.node)
-            box.words = rule_words(box.edge, partition.vocabulary)
     return boxes
 
 
@@ -286,7 +283,6 @@ def _boxes_of_tree(root: Node) -> list[Box]:
             fraction=node.fraction,
             disagreement=node.disagreement,
             after=0.0 if isinstance(node, Split) else node.disagreement,
-            column=node.column if isinstance(node, Split) else "",
         )
         boxes.append(box)
     for box in reversed(boxes):  # children stand after their parent

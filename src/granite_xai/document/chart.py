@@ -374,12 +374,29 @@ class FeatureAxis:
         few : bool
             A small chart, with room for two or three of them.
         """
-        kind = "names" if self.labelled else "numbers"
+        texts = self.texts
+        if self.column.kind == "numeric":
+            texts = [with_minus(text) for text in texts]
+        named = [Tick(place, text, text) for place, text in zip(self.x, texts, strict=True)]
+        room = max(2, int(letters / NUMBER_LETTERS))
+        if self.labelled or self.n_present <= min(room, FEW_VALUES):
+            return _ticks_of_names(named, letters)
+        low, end = self.limits
+        missing = []
+        if self.has_missing:  # its text needs room
+            missing = [named[-1]._replace(text=MISSING)]
+            taken = max(MISSING_LETTERS / max(letters, 1) - MISSING_GAP, 0.0)
+            end = self.unscaled((1 - taken) * self.scaled(end) + taken * self.scaled(low))
         if self.column.levels.dtype.kind == "M":
-            kind = "dates"
-        return ticks_along(
-            self.x, self.texts, letters, kind=kind, log=self.log, gone=self.has_missing, few=few
-        )
+            ticks = date_ticks(*self.limits, max(letters / (1 + few), LEAST_DATE_LETTERS))
+        else:
+            most = 2 if few else max(3, min(6, room))
+            numbers = _powers(*self.limits) if self.log else round_ticks(*self.limits, most)
+            if len(numbers) < 2:
+                numbers = round_ticks(*self.limits, 4)
+            texts = [with_minus(_round_number(number)) for number in numbers]
+            ticks = [Tick(number, text, text) for number, text in zip(numbers, texts, strict=True)]
+        return [*(tick for tick in ticks if tick.place <= end), *missing]
 
 
 def level_counts(column: Column) -> FloatArray:
@@ -423,6 +440,7 @@ def _days_or_numbers(levels: Any, kind: str) -> FloatArray:
 NUMBER_LETTERS = 8  # that the room of a number holds
 FEWEST_NAME_LETTERS = 4
 MISSING_LETTERS = 9
+LEAST_DATE_LETTERS = 14.0  # of a small chart
 DATE_UNITS = (
     ("m", 1 / 1440, 14, (1, 5, 15, 30)),
     ("h", 1 / 24, 14, (1, 3, 6, 12)),
@@ -433,60 +451,8 @@ DATE_UNITS = (
 """Unit, days, letters with the gap between two of them, and how many units are between two ticks."""
 
 
-def ticks_along(
-    x: Sequence[float],
-    texts: Sequence[str],
-    letters: float,
-    *,
-    kind: str,
-    log: bool = False,
-    gone: bool = False,
-    few: bool = False,
-) -> list[Tick]:
-    """Ticks of an axis; see `FeatureAxis.ticks`.
-
-    Parameters
-    ----------
-    x, texts : sequences
-        Places and their texts.
-    letters, few
-        As in `FeatureAxis.ticks`.
-    kind : "names", "numbers" or "dates"
-    log : bool
-    gone : bool
-        Whether the last place is that of missing values.
-    """
-    if kind == "numbers":
-        texts = [with_minus(text) for text in texts]
-    named = [Tick(place, text, text) for place, text in zip(x, texts, strict=True)]
-    n_present = len(named) - gone
-    room = max(2, int(letters / NUMBER_LETTERS))
-    if kind == "names" or n_present <= min(room, FEW_VALUES):
-        return _ticks_of_names(named, letters)
-    missing = [named[-1]._replace(text=MISSING)] if gone else []
-    low, high = x[0], x[n_present - 1]
-    end = high
-    if missing:
-        taken = MISSING_LETTERS / max(letters, 1) - MISSING_GAP
-        end = high - max(taken, 0.0) * (high - low)
-        if log:
-            end = high * (low / high) ** max(taken, 0.0)
-    if kind == "dates":
-        dates = date_ticks(low, high, max(letters / (1 + few), 14.0))
-        return [*(tick for tick in dates if tick.place <= end), *missing]
-    most = 2 if few else max(3, min(6, room))
-    numbers = _powers(low, high) if log else round_ticks(low, high, most)
-    if len(numbers) < 2:
-        numbers = round_ticks(low, high, 4)
-    texts = [with_minus(column_number(number)) for number in numbers]
-    ticks = [Tick(number, text, text) for number, text in zip(numbers, texts, strict=True)]
-    return [*(tick for tick in ticks if tick.place <= end), *missing]
-
-
 def _ticks_of_names(ticks: list[Tick], letters: float) -> list[Tick]:
     """As many names as fit, cut to the room that each has, and never where they differ."""
-    if not ticks:
-        return []
     n_fitting = max(2, int(letters / FEWEST_NAME_LETTERS))
     step = math.ceil(len(ticks) / n_fitting)
     each = max(4, int(letters * step / len(ticks)) - 1)
@@ -520,6 +486,11 @@ def round_ticks(low: float, high: float, steps: int = 5) -> list[float]:
     last = math.floor(high / step + SLACK)
     digits = 12 - math.floor(math.log10(step))
     return [round(i * step, digits) + 0.0 for i in range(first, last + 1)]  # + 0.0: no -0.0
+
+
+def _round_number(number: float) -> str:
+    """A round number without an exponent, up to ten millions."""
+    return f"{number:.9g}" if 1 <= abs(number) <= 1e7 else column_number(number)
 
 
 def _powers(low: float, high: float) -> list[float]:
