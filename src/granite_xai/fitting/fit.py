@@ -475,7 +475,7 @@ def find_path(searching: Searching, search: Search) -> Path:
     rows = search.sample.rows
     # Whether there is anything to divide is decided by all rows, not by each fold's again.
     exceeded = None if search.chance is None else search.chance.exceeded
-    quiet = searching.repeated()
+    quiet = searching.without_bars()
     resources = searching.settings.resources
     with closing(Meter(resources, 0, desc="path", unit="searches")) as meter:
 
@@ -544,7 +544,7 @@ def search_halves(result: FitResult, n_pairs: int | None, model_rows: int) -> St
         n_columns = len(sample.rows.table.explained)
         price = search_price(len(sample.rows) // 2, n_sets, n_columns)
         n_pairs = affordable_pairs(price, model_rows)
-    searching = searching_of(result).repeated()
+    searching = searching_of(result).without_bars()
     pairs = []
     halves_of_rows = halves(sample.rows.clusters, n_pairs, settings.seed)
     for sides in progress(halves_of_rows, settings.resources, "resamples", n_pairs):
