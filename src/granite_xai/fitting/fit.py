@@ -14,7 +14,6 @@ from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.parallel import Meter, one_blas_thread, progress
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.curves.curves import CurveMaker as OldMaker
 from granite_xai.curves.description import CurveMaker
 from granite_xai.curves.shared import joined
 from granite_xai.evaluations.ensembles import Reading
@@ -323,7 +322,6 @@ def _described(
     questions = searching.questions
     settings = searching.settings
     region_of_row = regions.partition.apply(table)
-    rows_of_regions = [np.flatnonzero(region_of_row == k) for k in range(len(regions.partition))]
     output = questions[0].output
     coalitions = curves_of(questions[0], table)
 
@@ -343,23 +341,9 @@ def _described(
             output_name=output_name,
         )
 
-    def make_old() -> OldMaker:
-        new = maker.value
-        return OldMaker(
-            table=table,
-            evaluations=new.evaluations,
-            players=new.players,
-            order=new.order,
-            cells=new.cells,
-            is_centred=new.is_centred,
-            is_probability=new.is_probability,
-            output=output,
-        )
-
     maker = Deferred(make_curves)
     is_answered = coalitions <= answered_coalitions(sample)
     with one_blas_thread():
-        curves = Deferred(lambda: make_old().fit(rows_of_regions))
         shared_curves = Deferred(
             lambda: maker.value.shared_curves(regions.partition, region_of_row), now=is_answered
         )
@@ -376,7 +360,6 @@ def _described(
         exceeded=None if search.chance is None else search.chance.exceeded,
         partition=regions.partition,
         regions=region_of_row,
-        curves=curves,
         shared_curves=shared_curves,
         sample=sample,
         curve_maker=maker,
@@ -426,20 +409,9 @@ def _with_each_output(
             search_of_output.regions(),
             output_name=str(name),
         )
-    curves = [result.curves.value for result in outputs.values()]
-    of_all = replace(
-        curves[0],
-        fidelity=float(np.mean([of_output.fidelity for of_output in curves])),
-        global_fidelity=float(np.mean([of_output.global_fidelity for of_output in curves])),
-    )
     of_outputs = [of_output.shared_curves for of_output in outputs.values()]
     shared_curves = Deferred(lambda: joined([each.value for each in of_outputs]), now=True)
-    return replace(
-        joint,
-        outputs=outputs,
-        curves=Deferred(lambda: of_all, now=True),
-        shared_curves=shared_curves,
-    )
+    return replace(joint, outputs=outputs, shared_curves=shared_curves)
 
 
 def _judged(result: FitResult, search: Search, held_out: Rows | None) -> FitResult:
