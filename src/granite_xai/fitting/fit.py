@@ -100,7 +100,7 @@ def fit(
     ):
         plan = asking.plan(record, meter)
         with record.stage("evaluations"):
-            sample = plan.ask(search, record, are_fitted=True)
+            sample = plan.ask(search, record, are_fitted=True, reading=asking.draft.reading)
         result, searched = _found(opened, asking, plan, sample, record)
         with record.stage("estimate"):
             held_out = opened.given_holdout
@@ -201,15 +201,7 @@ class Asking(NamedTuple):
 
     def plan(self, record: Diagnostics, meter: Meter) -> Plan:
         """Probe the model and choose the values that stand for columns."""
-        return make_plan(
-            self.opened.model,
-            (*self.questions, *self.beside),
-            self.search,
-            self.draft.curves,
-            self.draft.options,
-            record,
-            meter.announce,
-        )
+        return make_plan(self.draft, record, meter.announce)
 
 
 def resolved_questions(opened: Opened, table: Table) -> tuple[ResolvedQuestion, ...]:
