@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from sklearn.compose import TransformedTargetRegressor
@@ -14,12 +15,11 @@ from sklearn.preprocessing import StandardScaler
 import granite_xai as gx
 from cases import ANY_NUMBER, bike, fit, timed
 from granite_xai.evaluations.asking import ask
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.needs import Needs
-from granite_xai.evaluations.reading import Reading
 from granite_xai.evaluations.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import Rows, read_table
-from granite_xai.trees.ensembles import read_parts
 
 REPEATS = 3
 
@@ -41,16 +41,18 @@ def _ensemble_rows(n: int, jobs: int) -> Iterator[dict[str, Any]]:
     model = as_predictor(case.model)
     single_columns = frozenset(frozenset({column}) for column in range(rows.table.n_columns))
     requested = request(Needs(single_columns), rows.table)
-    asked = Reading(Reading.of(model, rows.table).route.by_model("its own predict is measured"))
-    trees = read_parts(model).on(rows.table)
+    reading = Reading(model, rows.table)
+    asked = reading.asked("its own predict is measured")
+    (trees,) = reading.decision.parts
     resources = gx.Resources(max_evaluations=ANY_NUMBER, progress=False)
 
     def by_model() -> None:
         ask(model, rows, requested, asked, resources=resources)
 
     def by_trees(is_compiled: bool) -> None:
+        way = replace(trees, fast=is_compiled, n_jobs=jobs)
         for columns, values in requested.matrices.items():
-            trees.matrix_of(columns, values.carriers, fast=is_compiled, n_jobs=jobs)
+            way.matrix(columns, values.carriers)
 
     ways = {
         "model": by_model,

@@ -51,12 +51,9 @@ from .fitting.stability import Stability as Stability
 from .inference.estimate import Estimate as Estimate
 from .regions import Partition as Partition, Region as Region, Rule as Rule
 from .report import Report as Report, explain as explain
+from .results.compare import Comparison as Comparison, compare as compare
+from .results.groups import GroupProposal as GroupProposal, propose_groups as propose_groups
 from .results.row import RowExplanation as RowExplanation
 from .saving import load as load, save as save
-from .studies.comparison import Comparison as Comparison, compare as compare
-from .studies.groups import (
-    GroupProposal as GroupProposal,
-    propose_groups as propose_groups,
-)
 
 __version__: str

@@ -25,11 +25,11 @@ from granite_xai.fitting.opening import lacking_clusters_warning
 from granite_xai.fitting.stability import Stability
 from granite_xai.models import Predictor, Usage, accepts_missing
 from granite_xai.regions import vocabulary
-from granite_xai.results.against_fit import explain_against_fit, explain_among_themselves
 from granite_xai.results.explain_row import explain_one
 from granite_xai.results.one_row import label_of_row, naming_new_levels, one_row
+from granite_xai.results.other_rows import explain_against_fit, explain_among_themselves
 from granite_xai.results.output_words import target_name
-from granite_xai.results.printed import ResultText
+from granite_xai.results.printed import FitWords
 from granite_xai.results.row import RowExplanation
 from granite_xai.tables import is_lazy, same_rows_in_any_order
 
@@ -205,14 +205,14 @@ class Granite(GraniteBase):
 
     def __str__(self) -> str:
         """What the fit found; of an object that is not fitted, its options."""
-        text: ResultText | None = vars(self).get("_text")
-        if text is None:
+        words: FitWords | None = vars(self).get("_words")
+        if words is None:
             return repr(self)
-        return text.printed.text(self.partition_.region_names, with_finding=True)
+        return words.of_fit(self.partition_.region_names).text()
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """What a notebook shows: the finding, or scikit-learn's diagram of what is not fitted."""
-        if "_text" not in vars(self):
+        if "_words" not in vars(self):
             diagram: dict[str, str] = super()._repr_mimebundle_(**options)
             return diagram
         return {"text/plain": str(self), "text/html": self._fitted_html()}
@@ -220,15 +220,15 @@ class Granite(GraniteBase):
     @property
     def _repr_html_(self) -> Callable[[], str]:
         """The same for what does not ask for a bundle; a property, as scikit-learn has it."""
-        if "_text" not in vars(self):
+        if "_words" not in vars(self):
             html_of_diagram: Callable[[], str] = super()._repr_html_
             return html_of_diagram
         return self._fitted_html
 
     def _fitted_html(self) -> str:
         """The finding and the tree, with scikit-learn's diagram folded below."""
-        text: ResultText = vars(self)["_text"]
-        finding = text.printed.html(self.partition_.region_names, with_finding=True)
+        words: FitWords = vars(self)["_words"]
+        finding = words.of_fit(self.partition_.region_names).notebook()
         # Of the options alone: scikit-learn reads every attribute of what is fitted, and some are computed when read.
         diagram = estimator_html_repr(type(self)(**self.get_params(deep=False)))
         return f"{finding}<details><summary>Options of this fit</summary>{diagram}</details>"
@@ -431,8 +431,8 @@ def result_text(g: Granite, next_step: str) -> str:
         What to do next, for users who do not write Python.
     """
     check_is_fitted(g)
-    text: ResultText = vars(g)["_text"]
-    return text.printed.text(g.partition_.region_names, with_finding=True, next_step=next_step)
+    words: FitWords = vars(g)["_words"]
+    return words.of_fit(g.partition_.region_names, next_step).text()
 
 
 def fit_granite(
@@ -488,13 +488,13 @@ def set_fitted_attributes(g: Granite, result: FitResult, diagnostics: dict[str, 
         outdated += attributes["_fitted"].learned  # what another partitioner learned
     for name in outdated:
         attributes.pop(name, None)
-    text = ResultText(result, diagnostics)
-    result.partition.described(vocabulary(result.partition.rules, result.table), text)
+    words = FitWords(result, diagnostics)
+    result.partition.described(vocabulary(result.partition.rules, result.table), words)
     labels = [question.label for question in result.questions]
     measured = np.where(result.disagreements > result.floors, result.disagreements, 0.0)
     is_one_question = len(labels) == 1
     attributes["_fitted"] = result
-    attributes["_text"] = text
+    attributes["_words"] = words
     attributes["diagnostics_"] = diagnostics
     attributes["partition_"] = result.partition
     attributes["remaining_"] = result.remaining

@@ -18,7 +18,7 @@ EXAMPLES = [
     (
         text.distinct_labels,
         (["income_before_tax", "income_before_fees", "age"], 9),
-        ["inco…_tax", "inco…fees", "age"],
+        ["incom…tax", "inco…fees", "age"],
     ),
     (text.distinct_labels, (["a", "b", "a"],), ["a", "b", "a (2)"]),
     (text.wrapped, ("workingday ≤ 0 and hr > 6", 16, 2), "workingday ≤ 0\nand hr > 6"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from studies.two_models import MODELS, RULES, X
+from results.two_models import MODELS, RULES, X
 
 
 @pytest.fixture(scope="module")

@@ -11,17 +11,17 @@ import granite_xai as gx
 from granite_xai.algebra.influence import Individual
 from granite_xai.display.axis import Axis
 from granite_xai.display.effect_lines import FeatureInScope, Line, Panel, lines_of
-from granite_xai.results.shown_values import RowsToShow
+from granite_xai.results.values import Values
 
 
 def lines_on_all_rows(g, X, name, feature, max_curves=50):
     """The lines of an explanation of a feature on all rows, and its effects on the rows."""
     side = gx.explanations()[name].with_influence(Individual(None))
-    shown = RowsToShow.of(g, X, None, [side], None)
-    values = shown.values([side])
+    shown = Values.of_rows(g, X, None, [side], None)
+    values = shown.explained([side])
     place = [names[0] for names in values.sets].index(feature)
     axis = Axis.of(shown.table, shown.table.names.index(feature))
-    on_all_rows = values.regions[0]
+    on_all_rows = values.scopes[0]
     in_scope = FeatureInScope(shown, on_all_rows, shown.table, axis, 40, max_curves)
     (part,) = on_all_rows.parts
     return lines_of(values, side, in_scope, part, place), part.values[:, place], in_scope

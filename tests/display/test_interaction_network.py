@@ -12,7 +12,7 @@ from granite_xai.display.interaction_network import (
     LargestInfluences,
     draw_network,
 )
-from granite_xai.display.palette import BLUE, ORANGE
+from granite_xai.document.chart import BLUE, ORANGE
 
 
 @pytest.fixture

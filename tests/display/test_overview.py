@@ -8,7 +8,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.display.overview import value_ranks
-from granite_xai.display.palette import region_color
+from granite_xai.document.chart import region_color
 from granite_xai.tables import read_table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from granite_xai.trees.forest import Forest
+from granite_xai.evaluations.forest import Forest
 
 MISSING = np.nan
 # x0 <= 1.5, then on the left x1 < 0 and on the right the categories {2, 5} of x2; leaves 1, 2, 4, 8.

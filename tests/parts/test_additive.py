@@ -12,10 +12,10 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.errors import ModelWarning
+from granite_xai.evaluations import ensembles
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees import ensembles
-from granite_xai.trees.ensembles import Route
 from parts.asked import asked
 
 glassbox = pytest.importorskip("interpret.glassbox")
@@ -69,9 +69,9 @@ MODELS = {
 }
 
 
-def on_route(name):
+def read(name):
     build, X, options = MODELS[name]
-    return Route(as_predictor(build(), **options), read_table(X, missing="allow"))
+    return Reading(as_predictor(build(), **options), read_table(X, missing="allow"))
 
 
 def subsets(items):
@@ -80,16 +80,19 @@ def subsets(items):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_recombined_row_is_what_the_model_says(name):
-    route = on_route(name)
-    assert route.path(1) == "additive terms", route.reason
-    table = route.table
+    reading = read(name)
+    assert reading.note(1)["path"] == "additive terms", reading.note(1)["reason"]
+    table = reading.table
     donors = np.arange(0, N, 7)
     for columns in subsets(range(table.n_columns))[1:-1]:
-        expected = asked(route.predictor, table, columns, donors)
-        found = route.trees.matrix_of(columns, donors)
+        expected = asked(reading.model, table, columns, donors)
+        found = reading.decision.parts[0].matrix(columns, donors).T
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(
-        route.trees.predictions(), route.predictor.on_rows(table), rtol=1e-10, atol=1e-12
+        reading.decision.parts[0].predictions(),
+        reading.model.on_rows(table),
+        rtol=1e-10,
+        atol=1e-12,
     )
 
 
@@ -97,15 +100,15 @@ def test_every_recombined_row_is_what_the_model_says(name):
 @pytest.mark.parametrize("grouped", [False, True])
 def test_attributions_are_the_shapley_values_of_every_pair_of_rows(name, grouped):
     """Of the game v(T) = F(x_T of row n, the rest of row m), by its definition."""
-    route = on_route(name)
-    d = route.table.n_columns
+    reading = read(name)
+    d = reading.table.n_columns
     singles = [frozenset({j}) for j in range(d)]
     players = [frozenset({0, 1}), *singles[2:]] if grouped else singles
-    table = route.table.take(np.arange(0, N, 9))
-    small = Route(route.predictor, table)
+    table = reading.table.take(np.arange(0, N, 9))
+    small = Reading(reading.model, table)
     n = table.n_rows
-    values = {T: small.trees.matrix_of(T, np.arange(n), fast=False) for T in subsets(range(d))}
-    found = small.trees.attributions(players, range(len(players)), fast=False)
+    values = {T: small.decision.parts[0].matrix(T, np.arange(n)).T for T in subsets(range(d))}
+    found = small.decision.parts[0].attributions(players, range(len(players)))
     for place, player in enumerate(players):
         others, wanted = [p for p in players if p != player], np.zeros((n, n))
         for size in range(len(others) + 1):
@@ -156,9 +159,9 @@ def test_M23_the_audit_catches_terms_that_are_not_the_models(fault, monkeypatch)
 
     read_terms = ensembles.read_terms
     monkeypatch.setattr(ensembles, "read_terms", spoilt)
-    route = Route(as_predictor(regressor(NUMBERS)), read_table(NUMBERS, missing="error"))
+    reading = Reading(as_predictor(regressor(NUMBERS)), read_table(NUMBERS, missing="error"))
     with pytest.warns(ModelWarning, match="M23"):
-        assert route.trees is None
+        assert not reading.is_read
 
 
 @pytest.mark.parametrize(
@@ -170,6 +173,6 @@ def test_M23_the_audit_catches_terms_that_are_not_the_models(fault, monkeypatch)
     ids=["other order", "several classes"],
 )
 def test_what_is_not_read_is_asked(build, X, options, reason):
-    route = Route(as_predictor(build(), **options), read_table(X, missing="error"))
-    assert route.path(1) == "model"
-    assert reason in route.reason
+    reading = Reading(as_predictor(build(), **options), read_table(X, missing="error"))
+    assert reading.note(1)["path"] == "model"
+    assert reason in reading.note(1)["reason"]

@@ -19,7 +19,7 @@ from granite_xai.algebra.interaction import Partial
 from granite_xai.algebra.masking import Baseline, Conditional, learn
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.evaluations.asking import ask
-from granite_xai.evaluations.reading import Reading
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.request import request
 from granite_xai.models import as_predictor
 from granite_xai.tables import Rows, read_table
@@ -148,7 +148,7 @@ def unguarded(explainer, X, y, weights):
     effect = explainer.resolve(region.table, pairs=0)
     learned = learn(effect.needs.facts, everything, 0, guarded=False)
     predictor = as_predictor(model)
-    reading = Reading.of(predictor, region.table)
+    reading = Reading(predictor, region.table)
     requested = request(effect.needs, region.table, learned=learned)
     asked = ask(predictor, region, requested, reading, resources=gx.Resources())
     whole = RegionWeights.whole(region.weights)
@@ -171,7 +171,7 @@ def test_the_disagreement_of_a_named_question_is_its_definition(name, with_missi
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.GraniteWarning)
         asked = ask(
-            predictor, everything, requested, Reading.of(predictor, table), resources=gx.Resources()
+            predictor, everything, requested, Reading(predictor, table), resources=gx.Resources()
         )
     goes_left = np.zeros((N, 1), dtype=bool)
     goes_left[REGION] = True

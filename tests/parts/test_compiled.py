@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite_xai.trees.compiled import available, compiled
+from granite_xai.evaluations.forest import can_compile, compiled
 
-pytestmark = pytest.mark.skipif(not available(), reason="could not import 'numba'")
+pytestmark = pytest.mark.skipif(not can_compile(), reason="could not import 'numba'")
 
 
 def add_one(values):

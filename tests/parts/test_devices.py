@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.models.device import DeviceArrays
+from granite_xai.evaluations.device import DeviceArrays
 from strategies import paper
 
 STRICT = DeviceArrays(array_api_strict)

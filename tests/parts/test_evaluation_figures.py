@@ -75,6 +75,6 @@ def test_features_that_are_affected_alike_are_named_in_the_same_order_always():
 def test_bars_of_an_estimate_are_as_long_as_its_shares():
     X = np.random.default_rng(0).normal(size=(700, 2))
     found = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), max_depth=1).fit(X).estimate_
-    bars = [line[1] for line in found._summary().table[1:]]
+    bars = [row[1] for row in found._document().blocks[1].rows]
     shares = [found.global_fidelity, found.fidelity, 1.0 - found.remaining]
     assert [bar.fraction for bar in bars] == pytest.approx(np.maximum(shares, 0.0).tolist())

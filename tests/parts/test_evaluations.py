@@ -14,11 +14,11 @@ import granite_xai as gx
 from granite_xai.base.errors import Diagnostics, InputError, ModelError, ModelWarning, ResourceError
 from granite_xai.base.limits import Resources
 from granite_xai.evaluations.asking import Asked, ask
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Coalition
 from granite_xai.evaluations.needs import Needs, Recombined, Summed
 from granite_xai.evaluations.pilot import learn_cells
 from granite_xai.evaluations.probe import probe
-from granite_xai.evaluations.reading import Reading
 from granite_xai.evaluations.request import request, require_few_values
 from granite_xai.evaluations.values import every_level, stand_ins
 from granite_xai.models import as_predictor, for_table
@@ -60,7 +60,7 @@ def asked_about(model: Any, rows: Rows, needs: Needs, output: Any = None, **opti
     """Everything that is needed of a model, without limits unless there are some."""
     resources = options.pop("resources", Resources())
     predictor = for_table(model, rows.table, output, batch_size=resources.batch_size)
-    reading = Reading.of(predictor, rows.table, Diagnostics())
+    reading = Reading(predictor, rows.table, Diagnostics())
     asked = request(needs, rows.table, model_cells=reading.model_cells, **options)
     return ask(predictor, rows, asked, reading, resources=resources)
 
@@ -110,7 +110,7 @@ def test_of_a_set_and_the_others_the_one_with_fewer_values_is_asked_once():
         n_of_others = len(frame.iloc[:, sorted(everything - columns)].drop_duplicates())
         assert len(values) == min(n_values, n_of_others) == n_values
     model = as_predictor(slopes)
-    ask(model, rows, asked, Reading.of(model, rows.table), resources=Resources())
+    ask(model, rows, asked, Reading(model, rows.table), resources=Resources())
     assert (
         model.usage.rows
         == asked.n_model_rows()
@@ -349,7 +349,7 @@ def test_M13_more_rows_than_allowed_are_refused_before_the_model_is_asked():
     enough = asked.n_model_rows()
     limits = Resources(max_evaluations=enough - 1)
     with pytest.raises(ResourceError, match="M13|sends") as refused:
-        ask(model, rows, asked, Reading.of(model, rows.table), resources=limits)
+        ask(model, rows, asked, Reading(model, rows.table), resources=limits)
     assert refused.value.code == "M13"
     assert model.usage.rows == 0
     limit = int(re.search(r"max_evaluations=(\d+)\)", str(refused.value)).group(1))
@@ -357,7 +357,7 @@ def test_M13_more_rows_than_allowed_are_refused_before_the_model_is_asked():
         model,
         rows,
         asked,
-        Reading.of(model, rows.table),
+        Reading(model, rows.table),
         resources=Resources(max_evaluations=limit),
     )
     assert model.usage.rows == enough
@@ -374,20 +374,20 @@ def test_D33_the_limit_that_a_refusal_names_is_enough():
             model,
             rows,
             asked,
-            Reading.of(model, rows.table),
+            Reading(model, rows.table),
             resources=Resources(memory_limit=2**22),
         )
     assert refused.value.code == "D33"
     assert model.usage.rows == 0
     limit = int(re.search(r"memory_limit=(\d+)\)", str(refused.value)).group(1))
-    ask(model, rows, asked, Reading.of(model, rows.table), resources=Resources(memory_limit=limit))
+    ask(model, rows, asked, Reading(model, rows.table), resources=Resources(memory_limit=limit))
     fewer = int(re.search(r"max_samples=(\d+)\)", str(refused.value)).group(1))
     some = rows.take(np.arange(fewer))
     ask(
         model,
         some,
         request(needs, some.table),
-        Reading.of(model, some.table),
+        Reading(model, some.table),
         resources=Resources(memory_limit=2**22),
     )
 

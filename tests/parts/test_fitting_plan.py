@@ -16,8 +16,8 @@ from granite_xai.algebra.influence import Individual, Interactions
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import Diagnostics
 from granite_xai.base.limits import Resources
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Coalition
-from granite_xai.evaluations.reading import Reading
 from granite_xai.evaluations.values import every_level
 from granite_xai.fitting.plan import (
     Draft,
@@ -42,7 +42,7 @@ class Opened:
 
     def resolve(self, search: Rows) -> list[Any]:
         """The questions on some rows, those of the first output first."""
-        gives_paths = Reading.of(self.model, search.table, Diagnostics()).gives_attributions
+        gives_paths = Reading(self.model, search.table, Diagnostics()).gives_attributions
         resolved = [
             question.resolve(
                 search.table,

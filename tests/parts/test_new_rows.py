@@ -144,7 +144,7 @@ def test_other_rows_are_explained_region_by_region(name, data):
     case = data.draw(cases(min_rows=5, max_rows=8, min_columns=2, max_columns=3, weighted=None))
     question, asked, _ = data.draw(questions(case, name))
     granite, fit, other, new = both(case, question, asked, data)
-    with quiet(), mock.patch("granite_xai.results.against_fit.FEWEST_ROWS", 1):
+    with quiet(), mock.patch("granite_xai.results.other_rows.FEWEST_ROWS", 1):
         parts = granite.explain(other.X, np.array(other.y), reference="rows").parts
     region = o.apply(fit.root, new.fitted, new.X)
     present = sorted(set(region))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,9 +10,9 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees.ensembles import Route
 from parts.asked import asked
 
 RNG = np.random.default_rng(2)
@@ -52,29 +53,33 @@ class ExplainableBoostingRegressor:
 ExplainableBoostingRegressor.__module__ = "interpret.made"
 
 
-def _route(model):
-    return Route(as_predictor(model), read_table(FRAME, missing="allow"))
+def _read(model):
+    return Reading(as_predictor(model), read_table(FRAME, missing="allow"))
 
 
 def test_every_recombined_row_is_what_the_model_says():
-    route = _route(ExplainableBoostingRegressor())
-    assert route.path(1) == "additive terms", route.reason
+    reading = _read(ExplainableBoostingRegressor())
+    assert reading.note(1)["path"] == "additive terms", reading.note(1)["reason"]
     donors = np.arange(0, N, 3)
     matrices = {}
     for size in (1, 2):
         for columns in map(frozenset, combinations(range(3), size)):
-            expected = asked(route.predictor, route.table, columns, donors)
-            matrices[columns] = route.trees.matrix_of(columns, donors, block=1)
+            expected = asked(reading.model, reading.table, columns, donors)
+            matrices[columns] = (
+                replace(reading.decision.parts[0], block=1).matrix(columns, donors).T
+            )
             np.testing.assert_allclose(matrices[columns], expected, rtol=1e-12, atol=1e-13)
-    by_model = route.predictor.on_rows(route.table)
-    np.testing.assert_allclose(route.trees.predictions(), by_model, rtol=1e-12)
+    by_model = reading.model.on_rows(reading.table)
+    np.testing.assert_allclose(reading.decision.parts[0].predictions(), by_model, rtol=1e-12)
 
 
 def test_attributions_of_two_groups_are_half_of_what_each_adds_first_and_last():
-    route = _route(ExplainableBoostingRegressor())
+    reading = _read(ExplainableBoostingRegressor())
     players = [frozenset({0}), frozenset({1, 2})]
-    phi = route.trees.attributions(players, [0])[0]
-    matrix = route.trees.matrix_of(players[0], np.arange(N))  # x of row n, the rest of row m
+    phi = reading.decision.parts[0].attributions(players, [0])[0]
+    matrix = (
+        reading.decision.parts[0].matrix(players[0], np.arange(N)).T
+    )  # x of row n, the rest of row m
     predictions = np.diag(matrix)
     expected = (matrix - predictions[None, :] + predictions[:, None] - matrix.T) / 2
     np.testing.assert_allclose(phi, expected, atol=1e-13)
@@ -87,7 +92,7 @@ def test_M23_other_scores_are_caught_by_the_audit():
 
     Other.__module__, Other.__name__ = "interpret.made", "ExplainableBoostingRegressor"
     with pytest.warns(gx.ModelWarning, match="M23"):
-        assert _route(Other()).trees is None
+        assert not _read(Other()).is_read
 
 
 @pytest.mark.parametrize(
@@ -101,6 +106,6 @@ def test_M23_other_scores_are_caught_by_the_audit():
 def test_what_is_not_read_is_asked(changes, reason):
     model = ExplainableBoostingRegressor()
     vars(model).update(changes)
-    route = _route(model)
-    assert route.path(1) == "model"
-    assert reason in route.reason
+    reading = _read(model)
+    assert reading.note(1)["path"] == "model"
+    assert reason in reading.note(1)["reason"]

@@ -31,12 +31,9 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
-from granite_xai.models import as_predictor
-from granite_xai.models.outputs import ModelOutput
-from granite_xai.tables import read_table
-from granite_xai.trees.ensembles import read_parts
-from granite_xai.trees.forest import LEAF, Forest
-from granite_xai.trees.tree_readers import (
+from granite_xai.evaluations.ensembles import read_parts
+from granite_xai.evaluations.forest import LEAF, Forest
+from granite_xai.evaluations.tree_readers import (
     ModelCall,
     RefusalError,
     TreeModel,
@@ -47,6 +44,9 @@ from granite_xai.trees.tree_readers import (
     read_tree_model,
     single_precision,
 )
+from granite_xai.models import as_predictor
+from granite_xai.models.outputs import ModelOutput
+from granite_xai.tables import read_table
 
 lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")

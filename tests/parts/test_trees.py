@@ -17,13 +17,13 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeRegressor
 
 from granite_xai.base.errors import ModelWarning
+from granite_xai.evaluations import ensembles, forest as forest_module
+from granite_xai.evaluations.ensembles import Reading, audit, read_parts
+from granite_xai.evaluations.forest import ForestOnTable, join_trees, walk_trees
+from granite_xai.evaluations.tree_shap import add_pairs, attributions_by_leaf, shapley_weights
 from granite_xai.evaluations.values import every_value
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees import ensembles, forest as forest_module
-from granite_xai.trees.ensembles import Route, audit, read_parts
-from granite_xai.trees.forest import ForestOnTable, join_trees, walk_trees
-from granite_xai.trees.tree_shap import add_pairs, attributions_by_leaf, shapley_weights
 from parts.asked import asked
 from parts.hand_made_forest import FOREST, MATRIX, SUMS, hybrid_sums, walk
 from parts.tree_models import MODELS, RNG, N, X
@@ -144,17 +144,17 @@ def test_M23_M24_M25_M26_M29_trees_give_what_the_model_predicts_on_recombined_ro
     for columns in map(frozenset, ({0}, {table.n_columns - 1}, {0, 1}, range(1, table.n_columns))):
         donors = every_value(table, columns).carriers
         expected = asked(predictor, table, columns, donors)
-        product = trees.matrix_of(columns, donors)
-        walked = trees.matrix_of(columns, donors, fast=True)
+        product = trees.matrix(columns, donors).T
+        walked = replace(trees, fast=True).matrix(columns, donors).T
         np.testing.assert_allclose(product, expected, rtol=tolerance, atol=tolerance)
         np.testing.assert_allclose(walked, product, rtol=1e-12, atol=1e-13)
         for side in (columns, frozenset(range(table.n_columns)) - columns):
             joined = every_value(table, side, trees.cell_numbers)
             every = every_value(table, side)
             assert len(joined) <= len(every)
-            for fast in (False, True):
-                by_cell = trees.matrix_of(side, joined.carriers, fast=fast)[joined.codes]
-                by_value = trees.matrix_of(side, every.carriers, fast=fast)[every.codes]
+            for way in (trees, replace(trees, fast=True)):
+                by_cell = way.matrix(side, joined.carriers)[:, joined.codes]
+                by_value = way.matrix(side, every.carriers)[:, every.codes]
                 assert np.array_equal(by_cell, by_value)
 
 
@@ -191,8 +191,8 @@ def test_M28_trees_of_forty_thousand_nodes_and_of_depth_ninety(fast):
     assert deep.tree_.max_depth > 64
     for model, rows in ((many, wide[:40]), (deep, chain[::3])):
         trees = read_parts(as_predictor(model)).on(read_table(rows, missing="error"))
-        matrix = trees.matrix_of(frozenset({0}), np.arange(len(rows)), fast=fast)
-        expected = np.repeat(model.predict(rows)[:, None], len(rows), axis=1)
+        matrix = replace(trees, fast=fast).matrix(frozenset({0}), np.arange(len(rows)))
+        expected = np.repeat(model.predict(rows)[None], len(rows), axis=0)
         np.testing.assert_allclose(matrix, expected, rtol=1e-12)
 
 
@@ -202,8 +202,8 @@ def test_M28_many_values_and_large_trees_keep_their_digits():
     model = RandomForestRegressor(3, random_state=0).fit(data, np.exp(data[:, 0]) * data[:, 1])
     trees = read_parts(as_predictor(model)).on(read_table(data, missing="error"))
     donors = np.arange(0, 2100, 4)
-    product = trees.matrix_of(frozenset({0}), donors)
-    walked = trees.matrix_of(frozenset({0}), donors, fast=True, n_jobs=2)
+    product = trees.matrix(frozenset({0}), donors).T
+    walked = replace(trees, fast=True, n_jobs=2).matrix(frozenset({0}), donors).T
     np.testing.assert_allclose(walked, product, rtol=1e-12, atol=1e-12)
     pairs = RNG.integers(0, [len(donors), 2100], size=(200, 2))
     rows = np.stack([data[donors[pairs[:, 0]], 0], data[pairs[:, 1], 1]], axis=1)
@@ -238,8 +238,8 @@ def test_attributions_of_pairs_equal_the_enumeration(name, groups):
     trees = read_parts(predictor).on(table)
     players = [frozenset(group) for group in groups]
     wanted = [2, 0]
-    by_leaves = trees.attributions(players, wanted, fast=False)
-    walked = trees.attributions(players, wanted, fast=True)
+    by_leaves = trees.attributions(players, wanted)
+    walked = replace(trees, fast=True).attributions(players, wanted)
     np.testing.assert_allclose(walked, by_leaves, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(walked, -walked.transpose(0, 2, 1), atol=1e-15)
     tolerance = 1e-6 if "xgboost" in name else 1e-12
@@ -320,12 +320,13 @@ def test_M23_the_audit_catches_a_wrong_reader_and_the_model_is_asked(fault, monk
 # -- read, audited, or asked
 
 
-def test_the_route_is_decided_once_and_when_it_is_asked_for():
+def test_it_is_decided_once_and_when_it_is_asked_for():
     """The audit's rows are sent once, and the trees are read once a model."""
     predictor = as_predictor(MODELS["forest"][0]())
     table = read_table(X, missing="allow")
-    route = Route(predictor, table)
+    reading = Reading(predictor, table)
     assert predictor.usage.rows == 0
-    assert route.trees is route.trees is not None
-    assert predictor.usage.rows == route.note(1)["audited_rows"]
-    assert Route(predictor, table).trees.ensemble is route.trees.ensemble
+    assert reading.is_read
+    assert predictor.usage.rows == reading.note(1)["audited_rows"]
+    (again,) = Reading(predictor, table).decision.parts
+    assert again.model is reading.decision.parts[0].model

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.results.fit_values import known_values
 from granite_xai.results.ice_bands import ice_bands
+from granite_xai.results.values import Values
 
 X = np.random.default_rng(25).normal(size=(120, 3))
 
@@ -21,7 +21,7 @@ def at_every_level(predictions, line_of_level):
 
 
 def values_of(**options):
-    return known_values(gx.Granite(model, **options).fit(X))[0]
+    return Values.of_fit(gx.Granite(model, **options).fit(X))
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_errors_are_those_of_means_over_rows(bands, curves):
 def test_rows_of_one_cluster_count_together(curves):
     g = gx.Granite(model, confidence_level=None, max_depth=0)
     g.fit(X, clusters=np.arange(120) // 40)
-    (band,) = ice_bands(known_values(g)[0], 0, at_every_level)
+    (band,) = ice_bands(Values.of_fit(g), 0, at_every_level)
     deviations = (curves - curves.mean(axis=1, keepdims=True)) / 120
     sums = deviations.reshape(120, 3, 40).sum(axis=2)
     assert band.error == pytest.approx(np.sqrt(np.square(sums).sum(axis=1)))

@@ -94,7 +94,7 @@ def test_regions_that_the_judging_rows_do_not_see_are_doubted_in_the_first_sente
     _, result = fit_of()
     unseen = replace(result.estimate, remaining=math.nan, low=math.nan, high=math.nan)
     printed, _ = fit_of(estimate=unseen)
-    text = printed.text({}, with_finding=True)
+    text = printed.document({}, with_finding=True).text()
     assert text.startswith(
         "The search found 2 regions (first split: b), but on the 300 held-out rows "
     )
@@ -104,14 +104,16 @@ def test_regions_that_the_judging_rows_do_not_see_are_doubted_in_the_first_sente
 
 def test_doubts_come_first_and_are_never_cut_off():
     printed, _ = fit_of()
-    many = replace(printed, doubts=("one", "two", "three"), notes=("four", "five"))
-    notes = [line for line in many.text({}, with_finding=True).splitlines() if "Note" in line]
+    finding = replace(printed.finding, doubts=("one", "two", "three"), notes=("four", "five"))
+    many = replace(printed, finding=finding).document({}, with_finding=True)
+    notes = [line for line in many.text().splitlines() if "Note" in line]
     assert notes == ["Note: one", "Note: two", "Note: three"]
-    few = replace(printed, doubts=("one",), notes=("four", "five"))
-    notes = [line for line in few.text({}, with_finding=True).splitlines() if "Note" in line]
+    finding = replace(finding, doubts=("one",))
+    few = replace(printed, finding=finding).document({}, with_finding=True)
+    notes = [line for line in few.text().splitlines() if "Note" in line]
     assert notes == ["Note: one", "Note: four"]
-    assert few.html({}, with_finding=True).index("Note: one") > 0
-    assert "Note: five" not in few.html({}, with_finding=True)
+    assert "Note: one" in few.notebook()
+    assert "Note: five" not in few.notebook()
 
 
 def test_print_says_how_to_search_halves_and_then_what_they_said():

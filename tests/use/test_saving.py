@@ -562,7 +562,7 @@ def forged(document, folder):
         ("granite.fit.curves.regions.value.0.curves.value.0.effects.value.shape", [1], "F04"),
         ("granite.fit.estimate.remaining", "little", "F04"),
         ("granite.fit.nodes.value.0.nodes", 3, "F04"),
-        ("granite.fit.attributes", {"fit_": 1, "_text": 2}, "F04"),
+        ("granite.fit.attributes", {"fit_": 1, "_words": 2}, "F04"),
         ("granite.fit.attributes", {"apply": 1}, "F04"),
         ("granite.fit.output", {"label": "x"}, "F04"),
         ("granite.fit.row", {"row": [1, 2]}, "F04"),

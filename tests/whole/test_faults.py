@@ -332,7 +332,7 @@ def test_a_fit_needs_no_standard_streams(tmp_path):
 
 def test_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypatch):
     caching = pytest.importorskip("numba.core.caching")
-    from granite_xai.trees.compiled import compiled
+    from granite_xai.evaluations.forest import compiled
 
     def fill(values, number):
         for i in range(len(values)):

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 import granite_xai as gx
 from granite_xai import cli
 from granite_xai.cli import parser
-from granite_xai.cli.printing import with_flags
+from granite_xai.cli.commands import with_flags
 from granite_xai.fitting.settings import GraniteOptions
 
 SOURCE = Path(gx.__file__).parent

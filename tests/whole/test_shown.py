@@ -50,7 +50,7 @@ def test_a_fit_shows_its_finding_first_with_the_diagram_folded_below(g):
     headline = "The effect of a depends on &lt;b&gt;."
     assert 0 < shown_finding.index(headline) < shown_finding.index("all rows")
     assert shown_finding.count('class="swatch"') == 2
-    assert "Next: g.report(X, y), " in shown_finding
+    assert "Next: g.report(X, y)" in shown_finding
     assert "sk-top-container" not in shown_finding
     assert "sk-top-container" in folded
     assert folded.endswith("</details>")

@@ -10,7 +10,7 @@ from granite_xai.algebra.behavior import Behavior, Sensitivity
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Joint
 from granite_xai.algebra.interaction import Additive, Interaction, Whole
-from granite_xai.base.printable import PrintableDict
+from granite_xai.base.document import PrintableDict
 
 JANSEN = Sensitivity(total="jansen")
 

@@ -32,9 +32,9 @@ from granite_xai.algebra.interaction import weighted_sum
 from granite_xai.algebra.masking import Conditional, Masking
 from granite_xai.algebra.region_weights import AlongSigns, RegionWeights, SignedLines
 from granite_xai.base.coalitions import union
+from granite_xai.base.document import PrintableDict
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
-from granite_xai.base.printable import PrintableDict
 from granite_xai.base.typing import Coalition, Elementwise, FloatArray, IntArray, PairLoss
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.needs import Needs

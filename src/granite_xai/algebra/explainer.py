@@ -22,11 +22,11 @@ from granite_xai.base.options import choose, whole_number
 from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.evaluations.asking import ask
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.limits import require_room, require_rows
 from granite_xai.evaluations.needs import Learned
 from granite_xai.evaluations.probe import require_sizeable
-from granite_xai.evaluations.reading import Reading
 from granite_xai.evaluations.request import Request, request, require_few_values
 from granite_xai.evaluations.values import stand_ins
 from granite_xai.models import Predictor, as_predictor
@@ -239,7 +239,7 @@ class _Asking:
 
     def effect(self, rows: Rows) -> Effect:
         """The explanation of some rows."""
-        reading = Reading.of(self.model, rows.table)
+        reading = Reading(self.model, rows.table)
         is_partial = isinstance(self.explainer.interaction, Partial)
         return self.explainer.resolve(
             rows.table,
@@ -253,7 +253,7 @@ class _Asking:
         self, effect: Effect, rows: Rows, learned: Mapping[Any, Learned] | None = None
     ) -> tuple[Request, Reading]:
         """What is asked about some rows, and who answers."""
-        reading = Reading.of(self.model, rows.table)
+        reading = Reading(self.model, rows.table)
         requested = request(
             effect.needs,
             rows.table,

@@ -12,9 +12,9 @@ import numpy as np
 
 from granite_xai.algebra.effects import Effect, Term
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.document import Document, Paragraph, Printable, Table as TableBlock
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import amount, count
-from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.tables import Table, frame
@@ -119,7 +119,7 @@ class Explanation(Printable):
             name = self.names[0]
         return [part for part in self.parts if part.name == name]
 
-    def _summary(self) -> TextSummary:
+    def _document(self) -> Document:
         """The typical size of each effect (for local ones the mean over the rows), the explanations side by side."""
         # Sizes of each explanation, by region and set.
         sizes_of_line: dict[tuple[int, str], dict[str, float]] = {}
@@ -130,11 +130,12 @@ class Explanation(Printable):
             for labels, size in zip(part.sets or self.sets, sizes.tolist(), strict=True):
                 line = (part.region, ":".join(labels))
                 sizes_of_line.setdefault(line, {})[part.name] = size
-        lines: list[tuple[object, ...]] = [("region", "feature", *self.names)]
+        lines: list[tuple[object, ...]] = []
         for (region, labels_text), by_name in sizes_of_line.items():
             texts = [_size_text(by_name.get(name), largest) for name in self.names]
             lines.append((region, labels_text, *texts))
-        return TextSummary(sentences=[repr(self)[1:-1]], table=lines, left=(1,))
+        table = TableBlock(("region", "feature", *self.names), lines, left=(1,))
+        return Document([Paragraph(repr(self)[1:-1]), table])
 
     def __repr__(self) -> str:
         names = " and ".join(self.names)

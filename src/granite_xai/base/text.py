@@ -13,6 +13,12 @@ MISSING = "missing"
 LONGEST = 60
 """Characters of a name or rule that are shown (S07); frames and partitions have it in full."""
 
+WORD_MARKS = " _-./,:="
+"""Between the words of a name."""
+
+MOST_ALIKE = 50
+"""Names before and behind one in alphabetical order that may be most alike."""
+
 LABELS_SHOWN = 5
 """Row labels that an error names."""
 
@@ -130,23 +136,86 @@ def shortened(text: str, width: int = LONGEST, end: int = 0) -> str:
 
 
 def distinct_labels(names: Sequence[str], width: int = LONGEST) -> list[str]:
-    """Cut names for a picture so that they stay distinct.
+    """Cut long names so that they stay distinct: where they are alike, never where they differ.
 
-    Names that would be equal once their ends are cut lose their middle instead; those that are
-    equal still are numbered.
+    Parameters
+    ----------
+    names : sequence of str
+        Those that are equal once they are cut are numbered.
+    width : int, default=60
+        Characters that a name may have.
+
+    Examples
+    --------
+    >>> distinct_labels(["mean radius of the nucleus", "mean radius of the border", "age"], 16)
+    ['mean rad…nucleus', 'mean radi…border', 'age']
     """
-    without_end = [shortened(name, width) for name in names]
+    in_order = sorted(set(names))
+    place_of = {name: place for place, name in enumerate(in_order)}
     labels: list[str] = []
     times_used: dict[str, int] = {}
-    for name, label in zip(names, without_end, strict=True):
-        if without_end.count(label) > 1:
-            label = shortened(name, width, end=width - 1 - width // 2)
+    for name in names:
+        label = name
+        if len(name) > width:
+            place = place_of[name]
+            others = in_order[max(place - MOST_ALIKE, 0) : place + MOST_ALIKE + 1]
+            others.remove(name)
+            differs = {_letters_alike(name, other) for other in others}
+            label = _cut_where_alike(name, sorted(differs, reverse=True), width)
         times_used[label] = times_used.get(label, 0) + 1
-        if times_used[label] == 1:
-            labels.append(drawable(label))
-        else:
-            labels.append(f"{drawable(label)} ({times_used[label]})")
+        if times_used[label] > 1:
+            label = f"{label} ({times_used[label]})"
+        labels.append(label)
     return labels
+
+
+def _letters_alike(name: str, other: str) -> int:
+    """How many letters two names begin with alike."""
+    both = zip(name, other, strict=False)
+    unlike = (place for place, (letter, another) in enumerate(both) if letter != another)
+    return next(unlike, min(len(name), len(other)))
+
+
+def _cut_where_alike(name: str, differs: Iterable[int], width: int) -> str:
+    """The words of a name in which it differs from others, and as much of its beginning as fits.
+
+    Parameters
+    ----------
+    name : str
+    differs : iterable of int
+        Places of the first letters in which it differs, those hardest to tell apart first.
+    width : int
+        Characters of the result.
+    """
+    kept: set[int] = set()
+    for place in differs:
+        start = max(name.rfind(mark, 0, place) for mark in WORD_MARKS) + 1
+        ends = [name.find(mark, place) for mark in WORD_MARKS]
+        end = min((found for found in ends if found >= 0), default=len(name))
+        last = min(place, len(name) - 1)
+        for first, beyond in ((start, end), (last, min(last + 4, end)), (last, last + 1)):
+            more = kept.union(range(first, beyond))
+            if beyond - first < width and len(_with_gaps(name, more)) <= width:
+                kept = more
+                break
+    for place in range(width):
+        more = kept | {place}
+        if len(_with_gaps(name, more)) > width:
+            break
+        kept = more
+    return _with_gaps(name, kept)
+
+
+def _with_gaps(name: str, kept: Iterable[int]) -> str:
+    """The kept letters of a name, with ``…`` where others were."""
+    text = ""
+    following = 0
+    for place in sorted(kept):
+        if place > following:
+            text += "…"
+        text += name[place]
+        following = place + 1
+    return text if following >= len(name) else text + "…"
 
 
 def wrapped(text: str, width: int, lines: int = 3) -> str:

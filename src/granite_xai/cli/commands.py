@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
-from collections.abc import Iterable
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -13,18 +18,18 @@ import granite_xai as gx
 from granite_xai.base.files import require_writable
 from granite_xai.base.limits import bytes_text
 from granite_xai.base.numbers import duration
-from granite_xai.cli.inputs import STANDARD_INPUT, hint_at_categories, open_case, read_parts
-from granite_xai.cli.printing import (
-    MEBIBYTE,
+from granite_xai.cli import LIMITS, MEBIBYTE, SETTINGS, Options
+from granite_xai.cli.inputs import (
+    STANDARD_INPUT,
     escaped,
+    hint_at_categories,
+    open_case,
+    read_parts,
     remark,
-    remarks_instead_of_warnings,
-    say,
-    say_json,
 )
 from granite_xai.estimator import result_text
 
-__all__ = ["apply", "demo", "explain", "show"]
+__all__ = ["apply", "demo", "explain", "print_error", "show"]
 
 DEMO = """\
 HistGradientBoostingRegressor on the {data} data, {n_features} features.
@@ -99,17 +104,17 @@ def explain(options: argparse.Namespace) -> None:
     """Tell the story of a model and a table."""
     _check_outputs(options)
     case = open_case(options)
-    settings = granite_options(options)
+    settings = _chosen(SETTINGS, options)
+    settings["resources"] = gx.Resources(**_chosen(LIMITS, options))
     with remarks_instead_of_warnings(options), hint_at_categories(case.X):
         if options.plan:
-            granite = gx.Granite(case.model, options.question, **settings)
+            granite = gx.Granite(case.model, **settings)
             _say_plan(granite.plan(case.X, case.y, case.weights), options)
             return
         report = gx.explain(
             case.model,
             case.X,
             case.y,
-            question=options.question,
             sample_weight=case.weights,
             test=case.test,
             title=options.title,
@@ -125,31 +130,13 @@ def explain(options: argparse.Namespace) -> None:
             remark(f"Written: {path}")
 
 
-def granite_options(options: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of `Granite` that the options of ``granite explain`` mean."""
-    output = options.output  # the name of a class, or the number of an output
-    if output is not None and output.lstrip("-").isdigit():
-        output = int(output)
-    resources = gx.Resources(
-        max_grid=None if options.max_grid == "exact" else options.max_grid,
-        max_evaluations=options.max_evaluations,
-        batch_size=options.batch_size,
-        memory_limit=options.memory * MEBIBYTE,
-    )
-    return {
-        "features": options.features,
-        "split_features": options.split_features,
-        "response": options.response,
-        "missing": options.missing,
-        "max_depth": options.max_depth,
-        "min_samples_leaf": options.min_samples_leaf,
-        "alpha": options.alpha,
-        "output": output,
-        "n_jobs": options.jobs,
-        "random_state": options.seed,
-        "max_samples": None if options.max_samples in ("all", 0) else options.max_samples,
-        "resources": resources,
-    }
+def _chosen(options: Options, values: argparse.Namespace) -> dict[str, Any]:
+    """The values of some options under their names in Python."""
+    names = [
+        settings.get("dest", flag.removeprefix("--").replace("-", "_"))
+        for flag, settings in options.items()
+    ]
+    return {name: getattr(values, name) for name in names}
 
 
 def _say_plan(plan: dict[str, Any], options: argparse.Namespace) -> None:
@@ -219,8 +206,9 @@ def show(options: argparse.Namespace) -> None:
     if isinstance(saved, gx.Granite):
         _write_report(gx.Report(saved), options)
     elif options.report:
-        message = f"{options.saved} holds no fit to report on."
-        raise gx.InputError(message, code="P03", argument="report")
+        raise gx.InputError(
+            f"{options.saved} holds no fit to report on.", code="P03", argument="report"
+        )
     elif options.json:
         say_json(saved.to_dict())
     else:
@@ -232,11 +220,12 @@ def _load(path: str) -> Any:
     try:
         return gx.load(path)
     except OSError as error:
-        message = f"{path} cannot be read ({error.strerror or error})."
-        raise gx.FormatError(message, code="F04", argument="saved") from error
+        raise gx.FormatError(
+            f"{path} cannot be read ({error.strerror or error}).", code="F04", argument="saved"
+        ) from error
 
 
-# ------------------------------------------------------------------------------------------------- files to be written
+# Files to be written ------------------------------------------------------------------------------
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
@@ -252,27 +241,25 @@ def _check_outputs(options: argparse.Namespace) -> None:
     if "predictor" in read:
         read["predictor"] = read["predictor"].partition(":")[0].replace(".", "/") + ".py"
     written = {option: path for option in OUTPUTS if (path := getattr(options, option, None))}
+
+    def refuse(option: str, what: str, hint: str = "Choose another file.") -> None:
+        message = f"--{option} {written[option]} {what}."
+        raise gx.InputError(message, code="P03", argument=option, hint=hint)
+
     for first, second in combinations(written, 2):
         if _are_one_file(written[first], written[second]):
-            message = f"--{first} {written[first]} and --{second} {written[second]} are one file."
-            raise _unsafe(message, second, "Choose two files.")
+            refuse(first, f"and --{second} {written[second]} are one file", "Choose two files.")
     for option, path in written.items():
         for name, input_path in read.items():
             if _are_one_file(path, input_path):
-                message = f"--{option} {path} is {INPUTS[name]}."
-                raise _unsafe(message, option, "Choose another file.")
+                refuse(option, f"is {INPUTS[name]}")
         kind, beginnings = OUTPUTS[option]
         is_kept = Path(path).is_file() and not options.force
         if is_kept and not _begins_with(path, beginnings):
-            message = f"--{option} {path} exists and is not {kind}."
             hint = "Choose another file, or pass --force to replace it."
-            raise _unsafe(message, option, hint)
+            refuse(option, f"exists and is not {kind}", hint)
     for path in written.values():
         require_writable(path)
-
-
-def _unsafe(message: str, option: str, hint: str) -> gx.InputError:
-    return gx.InputError(message, code="P03", argument=option, hint=hint)
 
 
 def _are_one_file(first: str, second: str) -> bool:
@@ -292,3 +279,95 @@ def _begins_with(path: str, beginnings: tuple[bytes, ...]) -> bool:
     except OSError:
         return False
     return not head or head.startswith(beginnings)
+
+
+# What is printed: results on stdout, remarks and errors on stderr -----------------------------------
+
+_RESOURCES = re.compile(r"(?:gx\.)?Resources\((\w+=[^()]*)\)")
+_OPTION = re.compile(
+    r"\b(max_samples|max_grid|max_evaluations|memory_limit|batch_size|missing"
+    r"|response|output|features|split_features|n_jobs|influence|kinds|device|groups)"
+    r"=([\"']\w*[\"']|\[.*?\]|\{.*?\}|[\w…]+(?:\.\d+)?|\.\.\.|)"
+)
+_FLAG_NAMES = {"memory_limit": "memory", "n_jobs": "jobs"}  # where they are not the names in Python
+_TARGET = "Pass the target as the second argument."
+_TARGET_FLAG = "Name the column of the target: --target."
+
+
+def say(text: str) -> None:
+    """Print a result."""
+    sys.stdout.write(text + "\n")
+
+
+def say_json(facts: Any) -> None:
+    """Print a result as JSON."""
+
+    def plain_value(value: Any) -> Any:  # what JSON does not know: numbers of NumPy, anything else
+        return value.item() if hasattr(value, "item") else str(value)
+
+    say(json.dumps(facts, default=plain_value, allow_nan=False))
+
+
+@contextmanager
+def remarks_instead_of_warnings(options: argparse.Namespace) -> Iterator[None]:
+    """Turn our warnings into one line each on stderr, without a line of code nobody here wrote."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    texts = [
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, gx.GraniteWarning)
+    ]
+    for text in dict.fromkeys(texts):  # without repeats, in their order
+        remark(f"granite: warning: {with_flags(text, options)}")
+
+
+def print_error(error: gx.GraniteError, options: argparse.Namespace) -> None:
+    """Say what is wrong, with remedies as flags.
+
+    Parameters
+    ----------
+    error : GraniteError
+    options : Namespace
+        Of the command. With ``json``, facts go to stdout; otherwise a sentence goes to stderr.
+    """
+    message = with_flags(str(error), options)
+    if not options.json:
+        remark(f"granite: {message}")
+        return
+    facts = {
+        "message": message,
+        "code": error.code,
+        "argument": error.argument,
+        "columns": error.columns,
+        "rows": error.rows,
+        "hint": None if error.hint is None else with_flags(error.hint, options),
+    }
+    say_json({"error": facts})
+
+
+def with_flags(text: str, options: argparse.Namespace) -> str:
+    """Write a message of the library with flags: "pass max_samples=500" as "pass --max-samples 500".
+
+    Options that the command does not have are marked "(in Python)".
+
+    Parameters
+    ----------
+    text : str
+        The message.
+    options : Namespace
+        Of the command.
+    """
+
+    def flag(match: re.Match[str]) -> str:
+        option = match[1]
+        if not hasattr(options, option):
+            return f"{match[0]} (in Python)"
+        name = _FLAG_NAMES.get(option, option)
+        value = match[2].strip("\"'…").removesuffix("...")
+        if option == "memory_limit" and value.isdigit():
+            value = str(-(-int(value) // MEBIBYTE))  # rounded up
+        return f"--{name.replace('_', '-')} {value}".rstrip()
+
+    return _OPTION.sub(flag, _RESOURCES.sub(r"\1", text.replace(_TARGET, _TARGET_FLAG)))

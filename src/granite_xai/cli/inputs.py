@@ -15,6 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from operator import attrgetter
@@ -25,8 +26,7 @@ import numpy as np
 import pandas as pd
 
 import granite_xai as gx
-from granite_xai.base.text import shortened
-from granite_xai.cli.printing import remark
+from granite_xai.base.text import plain, shortened
 from granite_xai.tables import MOST_ROWS, draw_positions
 
 SEPARATORS = {".tsv": "\t", ".tab": "\t"}
@@ -88,7 +88,7 @@ def open_case(options: argparse.Namespace) -> Case:
         test = _features_target_and_weights(read_table(options.test), options)[:2]
     if not options.train_on:
         return Case(model=_load_model(options), X=X, y=y, test=test, weights=weights)
-    model, X, y, held_out = _train(X, y, options.seed)
+    model, X, y, held_out = _train(X, y, options.random_state)
     if test is None:
         test = held_out
     else:
@@ -99,17 +99,23 @@ def open_case(options: argparse.Namespace) -> Case:
     return Case(model=model, X=X, y=y, test=test, weights=weights)
 
 
-def _bad_table(message: str, hint: str | None = None) -> gx.InputError:
-    return gx.InputError(message, code="S12", argument="data", hint=hint)
+_bad_table = partial(gx.InputError, code="S12", argument="data")
+_bad_model = partial(gx.ModelError, code="S11", argument="model")
 
 
-def _bad_model(message: str, hint: str | None = None) -> gx.ModelError:
-    return gx.ModelError(message, code="S11", argument="model", hint=hint)
+def remark(text: str) -> None:
+    """Say something that is no result."""
+    sys.stderr.write(escaped(text) + "\n")
+
+
+def escaped(text: str) -> str:
+    """Text in which nothing acts on a terminal (S04); line ends stay."""
+    return "\n".join(plain(line) for line in text.split("\n"))
 
 
 @contextmanager
 def _refused(
-    refuse: Callable[[str, str | None], gx.GraniteError],
+    refuse: Callable[..., gx.GraniteError],
     path: str,
     words: str,
     package: str | None = None,
@@ -127,8 +133,14 @@ def _refused(
     except Exception as error:
         if package and isinstance(error, ImportError):
             install = f"pip install {package} installs it."
-            raise refuse(f"{path} needs the package {package}.", install) from error
-        raise refuse(f"{words} ({type(error).__name__}: {error}).", hint) from error
+            raise refuse(f"{path} needs the package {package}.", hint=install) from error
+        raise refuse(f"{words} ({type(error).__name__}: {error}).", hint=hint) from error
+
+
+def _refuse_address(path: str, refuse: Callable[..., gx.GraniteError]) -> None:
+    if "://" in path:
+        hint = "Download the file first."
+        raise refuse(f"{path} is an address; only files are read.", hint=hint)
 
 
 # ------------------------------------------------------------------------------------------------------------ tables
@@ -149,17 +161,16 @@ def read_table(path: str, options: argparse.Namespace | None = None) -> Any:
     InputError
         S12 or D07, with the line.
     """
-    if "://" in path:
-        hint = "Download the file first."
-        raise _bad_table(f"{path} is an address; only files are read.", hint)
+    _refuse_address(path, _bad_table)
     ending = Path(path).suffix.lower()
     try:
         if ending in (*PARQUET, *FEATHER):
             return _read_binary(path, options)
         raw = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
     except OSError as error:
-        message = f"{path} cannot be read ({error.strerror or error})."
-        raise _bad_table(message, "Check the name of the file.") from error
+        reason = error.strerror or error
+        hint = "Check the name of the file."
+        raise _bad_table(f"{path} cannot be read ({reason}).", hint=hint) from error
     name = "standard input" if path == STANDARD_INPUT else path
     return _read_csv(raw, name, SEPARATORS.get(ending, ","))
 
@@ -200,9 +211,9 @@ def _read_rows_of_parquet(file: Any, path: str, options: argparse.Namespace) -> 
     source = parquet.ParquetFile(file)
     total = source.metadata.num_rows
     wanted = total
-    if not options.train_on and options.max_samples not in ("all", 0):
-        wanted = MOST_ROWS if options.max_samples == "auto" else 2 * int(options.max_samples)
-    rows = draw_positions(total, min(wanted, total), options.seed)  # sorted
+    if not options.train_on and options.max_samples is not None:
+        wanted = MOST_ROWS if options.max_samples == "auto" else 2 * options.max_samples
+    rows = draw_positions(total, min(wanted, total), options.random_state)  # sorted
     parts = []
     start = 0
     for batch in source.iter_batches():
@@ -219,8 +230,8 @@ def _read_csv(raw: bytes, name: str, separator: str) -> Any:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"{name} is not UTF-8 at byte {error.start:,}."
-        raise _bad_table(message, "Save it as UTF-8.") from error
+        text = f"{name} is not UTF-8 at byte {error.start:,}."
+        raise _bad_table(text, hint="Save it as UTF-8.") from error
     _check_lines(text, name, separator)
     frame = pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
     _warn_of_odd_cells(frame, text, name, separator)
@@ -238,12 +249,11 @@ def _check_lines(text: str, name: str, separator: str) -> None:
         header: list[str] = next(lines, [])
         if not any(header):
             hint = "Put the names of the columns there."
-            raise _bad_table(f"{name} has no header on line 1.", hint)
+            raise _bad_table(f"{name} has no header on line 1.", hint=hint)
         repeated = sorted(column for column, count in Counter(header).items() if count > 1)
         if repeated:
-            names = ", ".join(map(repr, repeated))
             raise gx.InputError(
-                f"{name} has {names} more than once on line 1.",
+                f"{name} has {', '.join(map(repr, repeated))} more than once on line 1.",
                 code="D07",
                 argument="data",
                 columns=repeated,
@@ -251,11 +261,8 @@ def _check_lines(text: str, name: str, separator: str) -> None:
             )
         for row in lines:
             if len(row) != len(header):
-                message = (
-                    f"{name} has {len(row)} cells on line {lines.line_num}, "
-                    f"and {len(header)} on line 1."
-                )
-                raise _bad_table(message, "Mend that line.")
+                cells = f"{len(row)} cells on line {lines.line_num}, and {len(header)} on line 1"
+                raise _bad_table(f"{name} has {cells}.", hint="Mend that line.")
     except csv.Error as error:
         raise _bad_table(f"{name} cannot be read on line {lines.line_num} ({error}).") from error
 
@@ -336,11 +343,9 @@ def _load_model(options: argparse.Namespace) -> Any:
     if options.predictor:
         return _from_module(options.predictor)
     path = options.model
-    if "://" in path:
-        hint = "Download the file first."
-        raise _bad_model(f"{path} is an address; only files are read.", hint)
+    _refuse_address(path, _bad_model)
     if not Path(path).is_file():
-        raise _bad_model(f"there is no file {path}.", "Check its name.")
+        raise _bad_model(f"there is no file {path}.", hint="Check its name.")
     ending = Path(path).suffix.lower()
     if ending in PICKLES:
         return _from_pickle(path, options.allow_pickle)
@@ -349,7 +354,7 @@ def _load_model(options: argparse.Namespace) -> Any:
     if ending not in LIBRARIES:
         endings = ", ".join([*LIBRARIES, ".skops", *PICKLES])
         hint = f"Known are {endings}; or use --predictor."
-        raise _bad_model(f"{path} is in no format that is read here.", hint)
+        raise _bad_model(f"{path} is in no format that is read here.", hint=hint)
     package = LIBRARIES[ending]
     with _refused(_bad_model, path, f"{package} cannot read {path}", package):
         library = import_module(package)
@@ -361,7 +366,7 @@ def _load_model(options: argparse.Namespace) -> Any:
 def _from_pickle(path: str, allowed: bool) -> Any:
     if not allowed:
         hint = "Pass --allow-pickle if you trust the file, or save the model in another format."
-        raise _bad_model(f"{path} is a pickle: loading it runs whatever code it holds.", hint)
+        raise _bad_model(f"{path} is a pickle: loading it runs whatever code it holds.", hint=hint)
     with _refused(_bad_model, path, f"{path} cannot be loaded"):
         import joblib
 
@@ -376,8 +381,11 @@ def _from_skops(path: str, trusted: list[str]) -> Any:
 
         unknown = [name for name in skops.io.get_untrusted_types(file=path) if name not in trusted]
         if unknown:
-            message = f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
-            raise _bad_model(message, f"If you trust them: --trust {' '.join(unknown)}")
+            names = ", ".join(unknown)
+            hint = f"If you trust them: --trust {' '.join(unknown)}"
+            raise _bad_model(
+                f"{path} holds types that are not known to be harmless: {names}.", hint=hint
+            )
         return skops.io.load(path, trusted=trusted)
 
 
@@ -385,8 +393,9 @@ def _from_module(text: str) -> Any:
     """``package.module:name``, also from the current folder."""
     module, _, name = text.partition(":")
     if not module or not name:
-        message = f"--predictor {text} is not MODULE:NAME."
-        raise gx.InputError(message, code="P02", argument="predictor")
+        raise gx.InputError(
+            f"--predictor {text} is not MODULE:NAME.", code="P02", argument="predictor"
+        )
     folder = os.getcwd()  # noqa: PTH109 - sys.path holds text
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -438,21 +447,17 @@ def _with_categories(X: Any) -> Any:
     return X.astype(dict.fromkeys(_text_columns(X), "category"))
 
 
+# How well a model does on rows it has not seen, by its number of classes: the scorer, and its name.
+_SCORES = {0: ("r2", "R²"), 2: ("roc_auc", "ROC AUC")}
+
+
 def _score(model: Any, X: Any, y: Any) -> str:
     """How well the model does on rows it has not seen, in words."""
-    from sklearn.base import is_classifier
     from sklearn.metrics import get_scorer
 
-    if not is_classifier(model):
-        name = "R²"
-        scorer = get_scorer("r2")
-    elif len(model.classes_) == 2:  # those of the fitting rows: rare classes count, too
-        name = "ROC AUC"
-        scorer = get_scorer("roc_auc")
-    else:
-        name = "balanced accuracy"
-        scorer = get_scorer("balanced_accuracy")
+    n_classes = len(getattr(model, "classes_", ()))  # of the fitting rows: rare classes count, too
+    scorer, name = _SCORES.get(n_classes, ("balanced_accuracy", "balanced accuracy"))
     score = math.nan  # of rows that are all alike
     if y.nunique() > 1:
-        score = scorer(model, X, y)
+        score = get_scorer(scorer)(model, X, y)
     return f"{name} {score:.3f}"

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.text import MISSING, distinct_labels, wrapped
+from granite_xai.base.text import MISSING, wrapped
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.grids import Grid, carriers, grid_codes
-from granite_xai.display.figures import SMALL, Axes
-from granite_xai.display.palette import GREY
+from granite_xai.display.figures import SMALL, Axes, drawn_labels
+from granite_xai.document.chart import GREY
 from granite_xai.tables import LABELLED, Column, Table
 
 MOST_LEVELS = 20  # of a nominal feature that are drawn: the most frequent ones
@@ -58,7 +58,7 @@ class Axis:
     @classmethod
     def of(cls, table: Table, position: int) -> Axis:
         """The axis of a feature; its name stays different from the others when it is cut."""
-        return cls(table.columns[position], distinct_labels(table.names)[position])
+        return cls(table.columns[position], drawn_labels(table.names)[position])
 
     def _limits(self) -> tuple[float, float]:
         places = self.numbers(self.column.levels)
@@ -121,7 +121,7 @@ class Axis:
         has_missing = bool(self.column.missing.any())
         if self.labelled:
             levels = [str(level) for level in self.column.levels[self.drawn].tolist()]
-            names = distinct_labels(levels, 16)
+            names = drawn_labels(levels, 16)
             if has_missing:
                 names.append(MISSING)
             return [float(place) for place in range(len(names))], names

@@ -10,12 +10,12 @@ from granite_xai.base.options import whole_number
 from granite_xai.base.text import drawable, shortened
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, set_title, sheet, tidy
-from granite_xai.display.palette import CASES, GREY
+from granite_xai.document.chart import CASES, GREY
 from granite_xai.regions import Partition
 
 
 class ComparedCases(Protocol):
-    """What is shown of a `Comparison`; studies stand above the displays."""
+    """What is shown of a `Comparison`."""
 
     @property
     def partition(self) -> Partition:

@@ -13,7 +13,7 @@ from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Individual
 from granite_xai.base.numbers import share
 from granite_xai.base.options import whole_number
-from granite_xai.base.text import MISSING, distinct_labels, drawable, shortened
+from granite_xai.base.text import MISSING, drawable, shortened
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray
 from granite_xai.display.axis import Axis
 from granite_xai.display.effect_lines import MOST_CURVES, FeatureInScope, Line, Panel, lines_of
@@ -21,16 +21,16 @@ from granite_xai.display.figures import (
     SMALL,
     Axes,
     Drawn,
+    drawn_labels,
     framed,
     grid_of,
     set_title,
     sheet,
     tidy,
 )
-from granite_xai.display.palette import BLACK, GREY, PALE, region_color
 from granite_xai.display.sides import local_sides
-from granite_xai.results.shown_sides import chosen_question, shown_names
-from granite_xai.results.shown_values import RowsToShow, ShownValues
+from granite_xai.document.chart import BLACK, GREY, PALE, region_color
+from granite_xai.results.values import Explained, Values, chosen_question, shown_names
 from granite_xai.tables import Table
 
 MEANING = {
@@ -130,24 +130,24 @@ class EffectDisplay(Drawn):
         sides = local_sides((resolved.question.first, resolved.question.second), explanations)
         whole_number("max_curves", max_curves, at_least=0, at_most=MOST_CURVES)
         whole_number("max_features", max_features, at_least=1)
-        rows_to_show = RowsToShow.of(g, X, None, sides, max_samples, sample_weight)
+        rows_to_show = Values.of_rows(g, X, None, sides, max_samples, sample_weight)
         table = rows_to_show.table
         chosen = None
         if features is not None:
             chosen = [table.names[table.resolve(label, "features")] for label in features]
         sides = tuple(side.with_influence(Individual(chosen)) for side in sides)
-        values = rows_to_show.values(sides)
+        values = rows_to_show.explained(sides)
         places = list(range(len(values.sets)))
         if features is None:
             places = _strongest(values, resolved.loss)[:max_features]
-        tables = [table.take(scope_values.scope.rows) for scope_values in values.regions]
+        tables = [table.take(scope_values.scope.rows) for scope_values in values.scopes]
         panels = []
         for place in places:
             name = values.sets[place][0]
             axis = Axis.of(table, table.names.index(name))
             in_scopes = [
                 FeatureInScope(rows_to_show, scope_values, rows, axis, points, max_curves)
-                for scope_values, rows in zip(values.regions, tables, strict=True)
+                for scope_values, rows in zip(values.scopes, tables, strict=True)
             ]
             panels.append(_panels(values, sides, in_scopes, place, resolved.loss))
         return cls(
@@ -180,7 +180,7 @@ class EffectDisplay(Drawn):
         return self._keep(drawn, ax, self._headline(scopes - 1), self._legend(), (features, scopes))
 
     def _headline(self, regions: int) -> str:
-        labels = distinct_labels(self.table.names, 24)
+        labels = drawn_labels(self.table.names, 24)
         features = [labels[panels[0].axis.column.position] for panels in self.panels]
         features_text = f"{len(features)} features"
         if len(features) < 3:
@@ -220,7 +220,7 @@ class EffectDisplay(Drawn):
         span = 1.0
         if high > low:
             span = high - low
-        name = distinct_labels(self.table.names, 24)[panels[0].axis.column.position]
+        name = drawn_labels(self.table.names, 24)[panels[0].axis.column.position]
         what = "prediction"
         if self.prediction != "predict":
             what = drawable(shortened(self.prediction, 40))
@@ -249,9 +249,9 @@ class EffectDisplay(Drawn):
         return framed(keys, lines, self.table)
 
 
-def _strongest(values: ShownValues, loss: Elementwise) -> list[int]:
+def _strongest(values: Explained, loss: Elementwise) -> list[int]:
     """Features on which two explanations differ most; of one explanation the largest effects."""
-    parts = values.regions[0].parts
+    parts = values.scopes[0].parts
     if len(parts) > 1:
         sizes = loss(parts[0].values - parts[1].values).mean(axis=0)
     else:
@@ -261,7 +261,7 @@ def _strongest(values: ShownValues, loss: Elementwise) -> list[int]:
 
 
 def _panels(
-    values: ShownValues,
+    values: Explained,
     sides: Sequence[Explainer],
     in_scopes: Sequence[FeatureInScope],
     place: int,
@@ -271,7 +271,7 @@ def _panels(
 
     Parameters
     ----------
-    values : ShownValues
+    values : Explained
         Of the explanations in every scope.
     sides : sequence of Explainer
         The explanations.

@@ -16,8 +16,7 @@ from granite_xai.base.text import MISSING
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.curves.grids import dependence_bins, ice_curves
 from granite_xai.display.axis import Axis, ShownLevels, shown_levels
-from granite_xai.results.scopes import Scope
-from granite_xai.results.shown_values import RegionValues, RowsToShow, ShownValues
+from granite_xai.results.values import Explained, InScope, Scope, Values
 from granite_xai.tables import Column, Table
 
 MOST_CURVES = 50  # of single rows in a panel (S15)
@@ -75,9 +74,9 @@ class FeatureInScope:
 
     Attributes
     ----------
-    rows_to_show : RowsToShow
+    rows_to_show : Values
         All rows that the display shows.
-    values : RegionValues
+    values : InScope
         Of the explanations in the scope.
     table : Table
         The rows of the scope.
@@ -89,8 +88,8 @@ class FeatureInScope:
         Curves of single rows, at most.
     """
 
-    rows_to_show: RowsToShow
-    values: RegionValues
+    rows_to_show: Values
+    values: InScope
     table: Table
     axis: Axis
     points: int
@@ -121,13 +120,13 @@ class FeatureInScope:
 
 
 def lines_of(
-    shown_values: ShownValues, side: Explainer, feature: FeatureInScope, part: Part, place: int
+    shown_values: Explained, side: Explainer, feature: FeatureInScope, part: Part, place: int
 ) -> list[Line]:
     """The lines of one explanation.
 
     Parameters
     ----------
-    shown_values : ShownValues
+    shown_values : Explained
         Values of all explanations in every scope.
     side : Explainer
     feature : FeatureInScope

@@ -14,8 +14,8 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import rows_of
-from granite_xai.base.text import drawable, wrapped
-from granite_xai.results.scopes import Scope
+from granite_xai.base.text import distinct_labels, drawable, wrapped
+from granite_xai.results.values import Scope
 from granite_xai.tables import Table, frame
 
 if TYPE_CHECKING:
@@ -150,6 +150,11 @@ class Sheet:
         for owner in owners:
             for text in owner.findobj(Text):
                 text.set_usetex(False)
+
+
+def drawn_labels(names: Sequence[str], width: int = 60) -> list[str]:
+    """Names cut where they are alike, so that matplotlib shows them as they are."""
+    return [drawable(label) for label in distinct_labels(names, width)]
 
 
 def grid_of(count: int, most_columns: int = MOST_COLUMNS) -> tuple[int, int]:

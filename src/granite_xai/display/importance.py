@@ -14,11 +14,12 @@ from granite_xai.algebra.influence import Individual
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import count
 from granite_xai.base.options import choose, whole_number
-from granite_xai.base.text import distinct_labels, drawable, wrapped
+from granite_xai.base.text import drawable, wrapped
 from granite_xai.base.typing import FloatArray
 from granite_xai.display.figures import (
     SMALL,
     Drawn,
+    drawn_labels,
     framed,
     grid_of,
     scope_label,
@@ -26,22 +27,23 @@ from granite_xai.display.figures import (
     sheet,
     tidy,
 )
-from granite_xai.display.palette import PALE, SIDES, region_style
-from granite_xai.results.scopes import Scope
-from granite_xai.results.shown_sides import (
+from granite_xai.document.chart import ON_WHITE, PALE, SIDES
+from granite_xai.results.values import (
     EFFECTS,
     MEASURES,
+    Scope,
+    Values,
     chosen_question,
     shown_names,
     sides_shown,
 )
-from granite_xai.results.shown_values import RowsToShow
 from granite_xai.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = {"paired": "paired", "layered": "layered"}
+PATTERNS = ("", "///", "...", "xxx")  # of areas: they repeat the colours with a pattern
 BARS_HEIGHT = 0.76  # share of a line that its bars fill
 
 
@@ -113,10 +115,10 @@ class ImportanceDisplay(Drawn):
         behavior = _common_behavior(sides)
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
-        rows_to_show = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
-        by_scope = rows_to_show.values(sides)
-        values = np.stack([scope.sizes for scope in by_scope.regions])
-        errors = np.stack([scope.errors for scope in by_scope.regions])
+        rows_to_show = Values.of_rows(g, X, y, sides, max_samples, sample_weight)
+        by_scope = rows_to_show.explained(sides)
+        values = np.stack([scope.sizes for scope in by_scope.scopes])
+        errors = np.stack([scope.errors for scope in by_scope.scopes])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
         measure = MEASURES[behavior]
         if behavior == "risk":
@@ -232,7 +234,7 @@ def _common_behavior(sides: Sequence[Explainer]) -> str:
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
     """Names of sets as labels of a vertical axis."""
     names = [" × ".join(members) for members in sets]
-    return [wrapped(name, width, 3) for name in distinct_labels(names)]
+    return [wrapped(name, width, 3) for name in drawn_labels(names)]
 
 
 def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
@@ -289,6 +291,12 @@ def _draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None
                 linewidth=0.6,
                 **region_style(regions[k].region or 0),
             )
+
+
+def region_style(region: int) -> dict[str, Any]:
+    """Colour and pattern of a region that is drawn as an area."""
+    turn, place = divmod(region, len(ON_WHITE))
+    return {"facecolor": ON_WHITE[place], "hatch": PATTERNS[turn % len(PATTERNS)]}
 
 
 def _handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.base.text import distinct_labels
 from granite_xai.base.typing import FloatArray
-from granite_xai.display.figures import SMALL
-from granite_xai.display.palette import BLACK
+from granite_xai.display.figures import SMALL, drawn_labels
+from granite_xai.document.chart import BLACK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +55,7 @@ def draw_heatmaps(
     from matplotlib.colors import FuncNorm
 
     is_shown = np.tri(len(names), dtype=bool)
-    labels = distinct_labels(list(names), LONGEST_NAME)
+    labels = drawn_labels(list(names), LONGEST_NAME)
     places = range(len(names))
     for place, (ax, matrix) in enumerate(zip(axes, matrices, strict=True)):
         # Pairs are mostly much weaker than features alone: colour grows with the root of an

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.text import distinct_labels, wrapped
+from granite_xai.base.text import wrapped
 from granite_xai.base.typing import FloatArray
-from granite_xai.display.figures import SMALL
-from granite_xai.display.palette import BLACK, BLUE, ORANGE
+from granite_xai.display.figures import SMALL, drawn_labels
+from granite_xai.document.chart import BLACK, BLUE, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +79,7 @@ def draw_network(
 
 def _write_names(ax: Axes, names: Sequence[str], places: FloatArray, radii: FloatArray) -> None:
     """Write the names outside the discs, and leave room for them."""
-    labels = [wrapped(name, 14, 4) for name in distinct_labels(list(names), 32)]
+    labels = [wrapped(name, 14, 4) for name in drawn_labels(list(names), 32)]
     for (x, y), radius, label in zip(places, radii, labels, strict=True):
         distance = radius + 4.0  # points from the centre of the disc
         ax.annotate(

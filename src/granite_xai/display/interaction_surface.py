@@ -15,10 +15,9 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.curves.grids import ice_curves
 from granite_xai.display.axis import Axis, ShownLevels, shown_levels
 from granite_xai.display.figures import SMALL
-from granite_xai.display.palette import GREY
+from granite_xai.document.chart import GREY
 from granite_xai.models import Predictor
-from granite_xai.results.scopes import Scope
-from granite_xai.results.shown_values import RowsToShow
+from granite_xai.results.values import Scope, Values
 from granite_xai.tables import Table, read_table, recombine
 
 if TYPE_CHECKING:
@@ -52,12 +51,12 @@ class Surface(NamedTuple):
         ]
 
 
-def surface_of(rows: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int) -> Surface:
+def surface_of(rows: Values, scope: Scope, across: Axis, up: Axis, points: int) -> Surface:
     """Ask the model for the surface of two features, averaged over the rows of a scope.
 
     Parameters
     ----------
-    rows : RowsToShow
+    rows : Values
     scope : Scope
     across, up : Axis
         The two features.

@@ -28,10 +28,8 @@ from granite_xai.display.interaction_network import (
     draw_network,
 )
 from granite_xai.display.interaction_surface import Surface, draw_surfaces, surface_of
-from granite_xai.display.palette import BLUE, ORANGE
-from granite_xai.results.scopes import Scope
-from granite_xai.results.shown_sides import MEASURES, chosen_question
-from granite_xai.results.shown_values import RowsToShow
+from granite_xai.document.chart import BLUE, ORANGE
+from granite_xai.results.values import MEASURES, Scope, Values, chosen_question
 from granite_xai.tables import Table
 
 if TYPE_CHECKING:
@@ -131,7 +129,7 @@ class InteractionDisplay(Drawn):
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)
         sides = [Explainer(masking, behavior)] if pair is None else []
-        rows = RowsToShow.of(g, X, y, sides, max_samples, sample_weight, by_pairs=True)
+        rows = Values.of_rows(g, X, y, sides, max_samples, sample_weight, by_pairs=True)
         table = rows.table
         if pair is not None:
             return cls._of_pair(rows, pair, points)
@@ -150,9 +148,7 @@ class InteractionDisplay(Drawn):
         )
 
     @classmethod
-    def _of_pair(
-        cls, rows: RowsToShow, pair: Sequence[Hashable], points: int
-    ) -> InteractionDisplay:
+    def _of_pair(cls, rows: Values, pair: Sequence[Hashable], points: int) -> InteractionDisplay:
         """The surfaces of two features."""
         table = rows.table
         positions = [table.resolve(label, "pair") for label in pair]
@@ -327,19 +323,19 @@ def _masking_and_behavior(explainer: Explainer) -> tuple[Masking, Behavior]:
 
 
 def _strongest_features(
-    rows: RowsToShow, masking: Masking, behavior: Behavior, max_features: int
+    rows: Values, masking: Masking, behavior: Behavior, max_features: int
 ) -> list[str]:
     """Features with the largest full influence on all rows, which contains their interactions."""
     names = rows.table.names
     if len(names) <= max_features:
         return list(names)
-    on_all_rows = rows.values([Explainer(masking, behavior, "full")], most=1).regions[0]
+    on_all_rows = rows.explained([Explainer(masking, behavior, "full")], most=1).scopes[0]
     strongest = np.argsort(-np.abs(on_all_rows.size_of(0)), kind="stable")[:max_features]
     return [names[position] for position in sorted(strongest.tolist())]
 
 
 def _influences(
-    rows: RowsToShow,
+    rows: Values,
     masking: Masking,
     behavior: Behavior,
     interaction: Interaction,
@@ -352,7 +348,7 @@ def _influences(
         sets = Interactions(2, [(names[first], names[second]) for first, second in pairs])
         explainers.append(Explainer(masking, behavior, interaction, sets))
     matrices = []
-    for values in rows.values(explainers).regions:
+    for values in rows.explained(explainers).scopes:
         matrix = np.diag(values.size_of(0))
         if pairs:
             for (first, second), value in zip(pairs, values.size_of(1), strict=True):

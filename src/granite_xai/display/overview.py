@@ -13,14 +13,21 @@ from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Individual
 from granite_xai.base.numbers import count
 from granite_xai.base.options import whole_number
-from granite_xai.base.text import distinct_labels, drawable, wrapped
+from granite_xai.base.text import drawable, wrapped
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.display.figures import SMALL, Axes, Drawn, framed, scope_label, sheet, tidy
-from granite_xai.display.palette import BLACK, GREY, PALE, region_color
+from granite_xai.display.figures import (
+    SMALL,
+    Axes,
+    Drawn,
+    drawn_labels,
+    framed,
+    scope_label,
+    sheet,
+    tidy,
+)
 from granite_xai.display.sides import local_sides
-from granite_xai.results.scopes import Scope
-from granite_xai.results.shown_sides import chosen_question
-from granite_xai.results.shown_values import RowsToShow
+from granite_xai.document.chart import BLACK, GREY, PALE, region_color
+from granite_xai.results.values import Scope, Values, chosen_question
 from granite_xai.tables import Column, Table
 
 MOST_FEATURES = 20
@@ -114,13 +121,13 @@ class OverviewDisplay(Drawn):
         resolved = chosen_question(g, question)
         sides = (resolved.question.first, resolved.question.second)
         side = local_sides(sides, explanation)[0]
-        rows_to_show = RowsToShow.of(g, X, None, [side], max_samples, sample_weight)
+        rows_to_show = Values.of_rows(g, X, None, [side], max_samples, sample_weight)
         table = rows_to_show.table
         chosen = None
         if features is not None:
             chosen = [table.names[table.resolve(label, "features")] for label in features]
-        values = rows_to_show.values([side.with_influence(Individual(chosen))])
-        regions = values.regions[1:] or values.regions  # a single region is all rows
+        values = rows_to_show.explained([side.with_influence(Individual(chosen))])
+        regions = values.scopes[1:] or values.scopes  # a single region is all rows
         effects = np.zeros((table.n_rows, len(values.sets)))
         for region in regions:
             effects[region.scope.rows] = region.parts[0].values
@@ -168,7 +175,7 @@ class OverviewDisplay(Drawn):
         for line, strip in enumerate(self.strips):
             ax.axhline(line + 0.5, color=PALE, linewidth=0.5, zorder=0)
             self._draw_dots(ax, line, strip)
-        names = distinct_labels(self.features, 32)
+        names = drawn_labels(self.features, 32)
         ax.set_yticks(range(len(names)), [wrapped(name, 22, 2) for name in names], fontsize=SMALL)
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(len(names) - 0.4, -0.6)

@@ -9,11 +9,11 @@ import numpy as np
 
 from granite_xai.base.numbers import count, share
 from granite_xai.base.options import whole_number
-from granite_xai.base.text import distinct_labels, drawable, shortened, wrapped
+from granite_xai.base.text import drawable, shortened, wrapped
 from granite_xai.curves.curves import Curve
 from granite_xai.display.axis import Axis
-from granite_xai.display.figures import SMALL, Axes, Drawn, grid_of, sheet, tidy
-from granite_xai.display.palette import BLUE, GREY, ORANGE
+from granite_xai.display.figures import SMALL, Axes, Drawn, drawn_labels, grid_of, sheet, tidy
+from granite_xai.document.chart import BLUE, GREY, ORANGE
 from granite_xai.results.row import RowExplanation
 
 MOST_BARS = 10
@@ -93,7 +93,7 @@ def _draw_waterfall(ax: Axes, row: RowExplanation) -> None:
     ax.use_sticky_edges = False
     strongest = row.order[:MOST_BARS]
     weaker = row.order[MOST_BARS:]
-    labels = distinct_labels([row.sets[i] for i in strongest], 18)
+    labels = drawn_labels([row.sets[i] for i in strongest], 18)
     names = [
         f"{label} = {drawable(shortened(row.values[i], 14))}"
         for label, i in zip(labels, strongest, strict=True)

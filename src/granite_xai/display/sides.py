@@ -6,7 +6,7 @@ from typing import Any
 
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.base.errors import InputError
-from granite_xai.results.shown_sides import EFFECTS, sides_shown
+from granite_xai.results.values import EFFECTS, sides_shown
 
 
 def local_sides(question_sides: tuple[Explainer, Explainer], wanted: Any) -> tuple[Explainer, ...]:

@@ -13,11 +13,10 @@ from granite_xai.base.numbers import rows_of, share
 from granite_xai.base.text import ALL_ROWS, drawable, shortened, wrapped
 from granite_xai.base.typing import IntArray
 from granite_xai.display.figures import SMALL, Axes, Drawn, framed, sheet
-from granite_xai.display.palette import BLACK, GREY, region_color
+from granite_xai.document.chart import BLACK, GREY, region_color
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.regions import Node, Partition, Rule, Split, rule_words, walk
-from granite_xai.results.shown_sides import shown_names, side_names
-from granite_xai.results.shown_values import RowsToShow
+from granite_xai.results.values import Values, shown_names, side_names
 from granite_xai.tables import Table
 
 LEAST_WIDTH = 1.75  # inches that one leaf takes
@@ -128,7 +127,7 @@ class PartitionDisplay(Drawn):
         source = "the search rows"
         if X is not None:
             sides = list(chain.from_iterable(pairs))
-            _measure(boxes, RowsToShow.of(g, X, y, sides, max_samples, sample_weight))
+            _measure(boxes, Values.of_rows(g, X, y, sides, max_samples, sample_weight))
             source = "these rows"
         _place(boxes)
         return cls(
@@ -269,7 +268,7 @@ def _boxes_of_tree(root: Node) -> list[Box]:
     return boxes
 
 
-def _measure(boxes: list[Box], rows_to_show: RowsToShow) -> None:
+def _measure(boxes: list[Box], rows_to_show: Values) -> None:
     """Count and measure the nodes on other rows."""
     measure = rows_to_show.disagreement()
     members: dict[int, IntArray] = {}

@@ -15,11 +15,11 @@ from granite_xai.base.parallel import Meter, progress
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.attributions import Sums
 from granite_xai.evaluations.device import DeviceModel, find_device_model
+from granite_xai.evaluations.ensembles import PartsOnTable, Reading
 from granite_xai.evaluations.evaluations import Attribution, Evaluations, Matrix
 from granite_xai.evaluations.limits import bytes_kept, require_room, require_rows
 from granite_xai.evaluations.needs import Recombined, Summed
 from granite_xai.evaluations.probe import Extent, require_at_most
-from granite_xai.evaluations.reading import Reading, ReadPart
 from granite_xai.evaluations.request import Request
 from granite_xai.evaluations.values import Values
 from granite_xai.models import Predictor, SentRows
@@ -114,7 +114,7 @@ def ask(
         record.note("bytes", bytes_kept(request, n_outputs))
     # Either the rows that the model answers are shown, or the matrices that are made from its trees.
     quiet = replace(resources, progress=False)
-    shows_rows = not reading.is_read and not model.is_metered
+    shows_rows = not reading.is_read and not model.is_watched
     meter = Meter(resources if shows_rows else quiet, n_model_rows)
     asker = _Asker(
         model=model,
@@ -134,7 +134,7 @@ class _Asker:
         self,
         model: Predictor,
         rows: Rows,
-        parts: Sequence[ReadPart],
+        parts: Sequence[PartsOnTable],
         device_model: DeviceModel | None,
         block: int,
     ) -> None:

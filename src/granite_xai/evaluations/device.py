@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import GraniteError
+from granite_xai.base.errors import GraniteError, ResourceError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.models import Predictor
-from granite_xai.models.device import DeviceArrays, arrays_on, device_faults
 from granite_xai.models.kinds import number_matrix
 from granite_xai.models.model import Raised
 from granite_xai.tables import Table
@@ -26,6 +26,53 @@ COMPARED_ROWS = 64  # whose answers on the device and on the host are compared, 
 SAME_ANSWERS = 1e-5
 # Further libraries that a function may be written in; their arrays are shared, not copied.
 LIBRARIES = ("cupy", "jax.numpy")
+
+
+class DeviceArrays(NamedTuple):
+    """An array library of the array API standard, and a device of it."""
+
+    xp: Any
+    device: Any = None
+
+    def array(self, values: FloatArray) -> Any:
+        """Numbers as an array there."""
+        return self.xp.asarray(values, dtype=self.xp.float64, device=self.device)
+
+    def host(self, values: Any) -> FloatArray:
+        """An array from there as one of NumPy."""
+        if hasattr(values, "cpu"):
+            return np.asarray(values.cpu(), dtype=np.float64)
+        return np.asarray(np.from_dlpack(values), dtype=np.float64)
+
+
+def arrays_on(device: str) -> DeviceArrays | None:
+    """The arrays of a device; None: those of the processor."""
+    if device == "cpu":
+        return None
+    import torch
+    from array_api_compat import torch as namespace
+
+    return DeviceArrays(namespace, torch.device(device))
+
+
+@contextmanager
+def device_faults() -> Iterator[None]:
+    """Name what fails on a device: lost, or out of memory.
+
+    Raises
+    ------
+    ResourceError
+        R08, instead of what the library of the device raises.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if isinstance(error, GraniteError):
+            raise
+        reason = str(error).partition("\n")[0] or "out of memory"
+        hint = "Leave Resources(device=) at its default, or set a smaller batch_size."
+        message = f"the device failed: {reason}. {hint}"
+        raise ResourceError(message, code="R08", argument="resources", hint=hint) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +99,8 @@ class DeviceModel:
 
     def ask(self, cells: Array) -> Array | None:
         """F of rows on the device; None where an answer is no number."""
-        return self.model.on_device(
-            self.to_model(cells), cells.shape[0], self.from_model, self.arrays
-        )
+        sent = self.to_model(cells)
+        return self.model.on_device(sent, cells.shape[0], self.from_model, self.arrays.xp)
 
     def matrix(self, columns: Coalition, carriers: IntArray) -> FloatArray:
         """``E_S[n, u] = F(value u on S, row n elsewhere)``, (n, U), on the host."""

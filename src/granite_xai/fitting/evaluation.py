@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 
 from granite_xai.algebra.region_weights import RegionWeights
-from granite_xai.base.notebook import Bar, RegionLabel
+from granite_xai.base.document import (
+    Bar,
+    Document,
+    Paragraph,
+    Printable,
+    RegionLabel,
+    Table as TableBlock,
+)
 from granite_xai.base.numbers import OutputUnit, amount, count, share
 from granite_xai.base.parallel import one_blas_thread
-from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import ALL_ROWS, shortened
 from granite_xai.base.typing import FloatArray
 from granite_xai.evaluations.evaluations import Sample
@@ -94,15 +100,15 @@ class Evaluation(Printable):
             return 0.0
         return self.disagreement / self.global_disagreement
 
-    def _summary(self) -> TextSummary:
+    def _document(self) -> Document:
         """What the regions remove, and how far rows stray on all rows and in each region."""
         if self.figures is None:
             sentence = repr(self)[1:-1] if self.estimate is None else str(self.estimate)
-            return TextSummary(sentences=[sentence], table=[])
+            return Document([Paragraph(sentence)])
         heading = "difference"
         if self.is_effect:
             heading = f"rows stray ({self.unit.noun})" if self.unit.noun else "rows stray"
-        lines: list[tuple[object, ...]] = [("region", "rows", "share", heading)]
+        lines: list[tuple[object, ...]] = []
         all_rows = self.figures.root
         largest = np.nanmax([node.heterogeneity for node in self.figures.nodes])
         lines.append((ALL_ROWS, f"{all_rows.n_samples:,}", "", self._bar(all_rows, largest)))
@@ -116,8 +122,8 @@ class Evaluation(Printable):
                 self._bar(node, largest),
             )
             lines.append(line)
-        sentence = self._sentence(self.figures)
-        return TextSummary(sentences=[sentence], table=lines, left=(0,))
+        table = TableBlock(("region", "rows", "share", heading), lines, left=(0,))
+        return Document([Paragraph(self._sentence(self.figures)), table])
 
     def _sentence(self, figures: NodeFigures) -> str:
         """What the regions change, in the unit of the table below it."""

@@ -15,10 +15,10 @@ from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.parallel import Meter, one_blas_thread, progress
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.curves.curves import CurveMaker
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.evaluations.limits import require_table_room
 from granite_xai.evaluations.probe import probe
-from granite_xai.evaluations.reading import Reading
 from granite_xai.fitting.find import Search, Searching
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.judge import (
@@ -94,7 +94,7 @@ def fit(
     record.note("plan", asking.draft.facts(cost, n_judging, len(opened.rows), seconds_per_row=0.0))
     with (
         closing(Meter(opened.settings.resources, cost.model_rows)) as meter,
-        opened.model.metered(meter),
+        opened.model.watched(meter),
     ):
         plan = asking.plan(record, meter)
         with record.stage("evaluations"):
@@ -213,7 +213,7 @@ class Asking(NamedTuple):
 def resolved_questions(opened: Opened, table: Table) -> tuple[ResolvedQuestion, ...]:
     """The questions on some rows; where all outputs are explained, those of the first one, then of the next."""
     settings = opened.settings
-    reading = Reading.of(opened.model, table)
+    reading = Reading(opened.model, table)
     resolved = [
         question.resolve(
             table,

@@ -22,6 +22,7 @@ from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError
 from granite_xai.base.limits import Resources, model_row_budget, require_supported
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.asking import ask, ask_recombined
+from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.evaluations.limits import (
     COARSE_GRID,
@@ -52,7 +53,6 @@ from granite_xai.evaluations.probe import (
     probe,
     require_sizeable,
 )
-from granite_xai.evaluations.reading import Reading
 from granite_xai.evaluations.request import (
     Request,
     n_checked_rows,
@@ -216,7 +216,7 @@ class Plan:
             classifier may well be nearly sure of a few new rows.
         """
         record = record or Diagnostics()
-        reading = Reading.of(self.model, rows.table, record, self.options.seed)
+        reading = Reading(self.model, rows.table, record, self.options.seed)
         asked = ask(
             self.model,
             rows,
@@ -536,7 +536,7 @@ class Draft:
         self.curves = curves
         table = search.table
         require_supported(options.resources)
-        self._reading = Reading.of(model, table, record, options.seed)
+        self._reading = Reading(model, table, record, options.seed)
         self.reads: dict[Coalition, AbstractSet[Coalition]] = {}
         self.needs = Needs(coalitions=frozenset(curves))
         for question in questions:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.notebook import Bar
+from granite_xai.base.document import Bar, Document, Paragraph, Printable, Table as TableBlock
 from granite_xai.base.numbers import share, with_minus
-from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import ALL_ROWS, drawable, plain, shortened
 from granite_xai.base.typing import IntArray
 from granite_xai.regions import (
@@ -227,13 +226,14 @@ class Stability(Printable):
             )
         return sentences
 
-    def _summary(self) -> TextSummary:
+    def _document(self) -> Document:
         """Sentences; each split with the searches in which it comes back."""
-        lines: list[tuple[object, ...]] = []
-        if self.searches:
-            lines += [self._split_line(split) for split in self.splits]
-        headings = ("", "found again", "", "cut at", "otherwise") if lines else ()
-        return TextSummary(sentences=self.sentences(), table=[headings, *lines], left=(0, 2, 3, 4))
+        sentences = [Paragraph(sentence) for sentence in self.sentences()]
+        if not self.searches or not self.splits:
+            return Document(sentences)
+        head = ("", "found again", "", "cut at", "otherwise")
+        lines = [self._split_line(split) for split in self.splits]
+        return Document([*sentences, TableBlock(head, lines, left=(0, 2, 3, 4))])
 
     def _split_line(self, split: SplitStability) -> tuple[object, ...]:
         name = shortened(plain(f"split {split.label}"), NAME_LETTERS)

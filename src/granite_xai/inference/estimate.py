@@ -16,7 +16,7 @@ import numpy as np
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.deferred import Deferred
-from granite_xai.base.notebook import Bar
+from granite_xai.base.document import Bar, Document, Paragraph, Printable, Table
 from granite_xai.base.numbers import (
     ShareWithInterval,
     count,
@@ -24,7 +24,6 @@ from granite_xai.base.numbers import (
     share_interval,
     share_with_interval,
 )
-from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import ALL_ROWS
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
@@ -348,9 +347,9 @@ class Estimate(Printable):
             return f"{words}; {needed}"
         return words
 
-    def _summary(self) -> TextSummary:
+    def _document(self) -> Document:
         """The sentence, and every share with its interval."""
-        rows: list[tuple[object, ...]] = [("", "share", "interval")]
+        rows: list[tuple[object, ...]] = []
         if self.fidelities.is_computed:
             rows.append(
                 _bar_line(
@@ -369,7 +368,10 @@ class Estimate(Printable):
             removed = 1.0 - self.remaining
             label = "heterogeneity that regions remove"
             rows.append(_bar_line(label, removed, 1.0 - self.high, 1.0 - self.low))
-        return TextSummary(sentences=[str(self)], table=rows, left=(0,))
+        sentence = Paragraph(str(self))
+        if not rows:
+            return Document([sentence])
+        return Document([sentence, Table(("", "share", "interval"), rows, left=(0,))])
 
 
 def _bar_line(label: str, value: float, low: float, high: float) -> tuple[object, ...]:

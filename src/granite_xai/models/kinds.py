@@ -24,7 +24,6 @@ from granite_xai.models.outputs import (
     RESPONSES,
     Classes,
     ModelOutput,
-    Response,
     Send,
     class_names,
     class_output,
@@ -369,14 +368,12 @@ _NARROWEST = 4  # bytes of the smallest floats that NumPy reads; it has no bfloa
 def _module_output(model: Any, output: Any, response: str) -> ModelOutput:
     """A module gets the table as one tensor of numbers."""
     label = f"module {type(model).__name__}"
-    answer = number_output(partial(_evaluate, model), output, label, _response_named(response))
+    answer = number_output(
+        partial(_evaluate, model), output, label, RESPONSES.get(response, "predict")
+    )
     return answer._replace(
         prepare=partial(_tensor, model, label), unpack=_only_tensor, is_module=True
     )
-
-
-def _response_named(response: str) -> Response:
-    return RESPONSES.get(response, "predict")
 
 
 def _tensor(model: Any, label: str, frame: Any) -> Any:
@@ -463,7 +460,7 @@ def _only_tensor(returned: Any) -> Any:
 def _function_output(model: Any, output: Any, response: str) -> ModelOutput:
     name = getattr(model, "__name__", "<lambda>")
     label = "function" if name == "<lambda>" else f"function {name}"
-    answer = number_output(model, output, label, _response_named(response))
+    answer = number_output(model, output, label, RESPONSES.get(response, "predict"))
     return answer._replace(is_function=True)
 
 

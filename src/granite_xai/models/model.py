@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from copy import copy, deepcopy
@@ -21,7 +20,6 @@ from granite_xai.base.options import choose, whole_number
 from granite_xai.base.parallel import one_openmp_thread
 from granite_xai.base.text import count_text, error_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.models.device import DeviceArrays
 from granite_xai.models.kinds import ask_model
 from granite_xai.models.outputs import ALL, EVERY, ModelOutput
 from granite_xai.models.predictions import one_column, outside_unit_interval, read_prediction
@@ -182,16 +180,13 @@ class Predictor:
         self.native_float32 = False
         self.outputs: Mapping[Any, Predictor] = {}
         self._lock = threading.Lock()
-        self._watch: Callable[[int], None] | None = None
-        self._meter: Callable[[int], None] | None = None
-        # Of a further output: its numbers in the answers that the first output was given.
-        self._answers_of_first: deque[FloatArray] = deque()
+        self._watchers: tuple[Callable[[int], None], ...] = ()
         self._warn = warn if record is None else record.warn
         self._warned_of_names = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the lock and who watches, which belong to this process."""
-        return dict(self.__dict__) | dict.fromkeys(("_lock", "_watch", "_meter", "_warn"))
+        return dict(self.__dict__) | {"_lock": None, "_watchers": (), "_warn": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock(), _warn=warn)
@@ -258,18 +253,7 @@ class Predictor:
         -------
         array of shape (n,)
         """
-        if self._answers_of_first:
-            repeated = self._answers_of_first.popleft()
-            if len(repeated) != rows.count:
-                raise ValueError(
-                    f"{len(repeated)} rows were asked of the first output, {rows.count} of another"
-                )
-            return repeated
-        values = self.evaluate_outputs(build, rows)
-        if self._watch is not None:
-            for output, numbers in zip(self.further_outputs, values[1:], strict=True):
-                output._answers_of_first.append(numbers)
-        return np.asarray(values[0])
+        return np.asarray(self.evaluate_outputs(build, rows)[0])
 
     def evaluate_outputs(self, build: Build, rows: SentRows) -> FloatArray:
         """The same of each output, (n_outputs, n_rows), in one call of the model a batch."""
@@ -316,40 +300,23 @@ class Predictor:
 
     @contextmanager
     def watched(self, watch: Callable[[int], None]) -> Iterator[None]:
-        """Call ``watch`` with the number of rows that were answered, batch by batch, for one request.
-
-        A request is what one evaluation of a table asks; a fit makes several, see `metered`.
-        Meanwhile the answers of the first output also hold those of the further ones: each of these
-        is asked about the same rows afterwards, in the same order, and takes them from there.
-        """
-        self._watch = watch
+        """Call ``watch`` with the number of rows that were answered, batch by batch."""
+        watchers = self._watchers
+        self._watchers = (*watchers, watch)
         try:
             yield
         finally:
-            self._watch = None
-            for output in self.further_outputs:
-                output._answers_of_first.clear()
-
-    @contextmanager
-    def metered(self, meter: Callable[[int], None]) -> Iterator[None]:
-        """Call ``meter`` in the same way for all requests of a fit: pilot, search rows, held-out rows."""
-        self._meter = meter
-        try:
-            yield
-        finally:
-            self._meter = None
+            self._watchers = watchers
 
     @property
-    def is_metered(self) -> bool:
-        """Whether somebody counts the rows of a whole fit."""
-        return self._meter is not None
+    def is_watched(self) -> bool:
+        """Whether somebody counts the rows that are answered."""
+        return bool(self._watchers)
 
     def _report(self, rows: int) -> None:
         """Call whoever watches that so many rows were answered."""
-        if self._watch is not None:
-            self._watch(rows)
-        if self._meter is not None:
-            self._meter(rows)
+        for watch in self._watchers:
+            watch(rows)
 
     # Batches ----------------------------------------------------------------------------------------------------
 
@@ -530,9 +497,7 @@ class Predictor:
             self._warned_of_names = True
             self._warn(NAMES_WARNING, ModelWarning)
 
-    def on_device(
-        self, sent: Any, count: int, take: Callable[[Any], Any], arrays: DeviceArrays
-    ) -> Any:
+    def on_device(self, sent: Any, count: int, take: Callable[[Any], Any], xp: Any) -> Any:
         """F of rows that lie on a device.
 
         Parameters
@@ -543,15 +508,14 @@ class Predictor:
             Number of rows.
         take : callable
             Makes what the model returned an array of the namespace.
-        arrays : DeviceArrays
-            Of the device.
+        xp : namespace
+            Of the arrays there.
 
         Returns
         -------
         array of shape (count,) on the device, or None
             None: a value is no number, or no probability where one is explained.
         """
-        xp = arrays.xp
         with self._lock:
             values = take(self.model_output.unpack(self._call_model(sent, count)))
             self.native_float32 = self.native_float32 or values.dtype == xp.float32

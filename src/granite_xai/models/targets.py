@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -21,6 +22,7 @@ SHOWN_ROWS = 5  # that a message names
 SMALLEST_WEIGHT = 1e-100
 LARGEST_WEIGHT = 1e100
 FEWEST_ROWS = 30  # of fewer, a column and y may agree by chance
+NUMBERS = ("integer", "floating", "mixed-integer-float", "boolean")  # in the words of pandas
 ONE_VALUE = "Pass one value a row."
 NUMERIC_TARGET = "Pass a numeric target."
 # Labels of a probability whose classes have no names cannot be told apart.
@@ -33,6 +35,24 @@ COLUMN_IS_Y = (
     "A model that was fitted with it has the answer among its features, and what is found of the others says little. "
     "Leave it out of X, and fit the model without it."
 )
+
+
+def _refused(
+    argument: str, what: str, *, code: str, hint: str, rows: Sequence[Any] = ()
+) -> InputError:
+    """The error that says what is wrong with an argument that comes with the rows."""
+    return InputError(f"{argument} {what}.", code=code, argument=argument, rows=rows, hint=hint)
+
+
+def _refuse_rows(
+    flags: BoolArray, noun: str, table: Table, argument: str, *, code: str, hint: str
+) -> None:
+    """Refuse an argument that has something wrong at some rows, which are named."""
+    count = int(flags.sum())
+    if count:
+        labels = table.row_labels(np.flatnonzero(flags)[:SHOWN_ROWS])
+        what = f"has {count_text(count, noun + 's' * (count > 1), labels)}"
+        raise _refused(argument, what, code=code, hint=hint, rows=labels)
 
 
 def read_target(
@@ -74,11 +94,11 @@ def read_target(
             _check_length(y, table)
         return None
     if y is None:
-        raise argument_error(
-            "y",
+        raise InputError(
             f"{needed_by} needs y: it is about losses, "
             "and a loss compares a prediction with the target.",
             code="T01",
+            argument="y",
             hint="Pass the target as the second argument.",
         )
     if not predictor.outputs:
@@ -96,12 +116,8 @@ def read_target(
 def _columns_of(y: Any, n_outputs: int) -> list[Any]:
     """The column of y for each output."""
     if np.shape(y)[1:] != (n_outputs,):
-        raise argument_error(
-            "y",
-            f"y has shape {np.shape(y)}; {n_outputs} outputs are explained.",
-            code="T04",
-            hint=ONE_VALUE,
-        )
+        what = f"has shape {np.shape(y)}; {n_outputs} outputs are explained"
+        raise _refused("y", what, code="T04", hint=ONE_VALUE)
     by_position = getattr(y, "iloc", np.asarray(y))
     return [by_position[:, output] for output in range(n_outputs)]
 
@@ -110,87 +126,60 @@ def _target_of_output(
     y: Any, table: Table, predictor: Predictor, probability_loss: str | None
 ) -> FloatArray:
     if probability_loss is not None and not predictor.is_probability:
-        raise argument_error(
-            "risk_loss",
+        raise InputError(
             f"the loss {probability_loss!r} needs probabilities; {predictor.label} is explained.",
             code="P03",
+            argument="risk_loss",
             hint="Explain a probability (response='probability'), or use 'squared' or 'absolute'.",
         )
-    check_labels(y, table, "y", "T06")
+    _check_labels(y, table, "y", "T06")
     values = _one_column(y)
     _check_length(values, table)
-    _check_complete(values, table)
+    incomplete = np.asarray(pd.isna(values), dtype=bool)
+    if values.dtype.kind in "fcO":
+        infinite = [
+            isinstance(cell, float | complex) and np.isinf(cell) for cell in values.tolist()
+        ]
+        incomplete = incomplete | np.array(infinite, dtype=bool)
+    noun = "missing or infinite value"
+    _refuse_rows(incomplete, noun, table, "y", code="T03", hint="Drop or fill these rows.")
     if predictor.classes is not None:
         return _indicators(values, predictor.classes, predictor.explained_class)
-    if predictor.is_probability:
-        numbers = _as_numbers(values, hint=ZERO_OR_ONE)
-        _check_probabilities(numbers)
-        return numbers
-    return _as_numbers(values, hint=NUMERIC_TARGET)
+    if not predictor.is_probability:
+        return _as_numbers(values, hint=NUMERIC_TARGET)
+    numbers = _as_numbers(values, hint=ZERO_OR_ONE)
+    outside = numbers[(numbers < 0) | (numbers > 1)]
+    if len(outside):
+        what = f"holds {outside[0]:g}, which is neither 0 nor 1 nor between"
+        raise _refused("y", what, code="T05", hint=ZERO_OR_ONE)
+    return numbers
 
 
 def _one_column(y: Any) -> NDArray[Any]:
     """Y as an array of shape (n,)."""
     if isinstance(y, np.ma.MaskedArray):
-        raise argument_error(
-            "y",
-            "y is a masked array.",
-            code="T04",
-            hint="Pass y.filled(numpy.nan) and drop the rows without a value.",
-        )
+        hint = "Pass y.filled(numpy.nan) and drop the rows without a value."
+        raise _refused("y", "is a masked array", code="T04", hint=hint)
     try:
         values = np.asarray(y)
     except ValueError as error:  # lists of different lengths
-        text = "y has rows of different lengths."
-        raise argument_error("y", text, code="T04", hint=ONE_VALUE) from error
+        what = "has rows of different lengths"
+        raise _refused("y", what, code="T04", hint=ONE_VALUE) from error
     if values.ndim == 0:
-        raise argument_error(
-            "y",
-            f"y is a {type(y).__name__}, not one value a row.",
-            code="T04",
-            hint="Pass a list, an array or a column.",
-        )
-    if values.ndim == 1:
-        return values
+        what = f"is a {type(y).__name__}, not one value a row"
+        raise _refused("y", what, code="T04", hint="Pass a list, an array or a column.")
     if values.ndim == 2 and values.shape[1] == 1:
         return values[:, 0]
-    raise argument_error(
-        "y",
-        f"y has shape {values.shape}; one target is explained at a time.",
-        code="T04",
-        hint="Pass one column of y.",
-    )
+    if values.ndim > 1:
+        what = f"has shape {values.shape}; one target is explained at a time"
+        raise _refused("y", what, code="T04", hint="Pass one column of y.")
+    return values
 
 
 def _check_length(y: Any, table: Table) -> None:
     if len(y) != table.n_rows:
-        text = f"y has {len(y)} values, X has {table.n_rows} rows."
-        raise argument_error("y", text, code="T02", hint=ONE_VALUE)
-
-
-def _check_complete(values: NDArray[Any], table: Table) -> None:
-    """Refuse missing and infinite values (T03)."""
-    incomplete = _missing_or_infinite(values)
-    count = int(incomplete.sum())
-    if count == 0:
-        return
-    labels = table.row_labels(np.flatnonzero(incomplete)[:SHOWN_ROWS])
-    noun = "missing or infinite value" if count == 1 else "missing or infinite values"
-    raise argument_error(
-        "y",
-        f"y has {count_text(count, noun, labels)}.",
-        code="T03",
-        hint="Drop or fill these rows.",
-        rows=labels,
-    )
-
-
-def _missing_or_infinite(values: NDArray[Any]) -> BoolArray:
-    if np.issubdtype(values.dtype, np.number):
-        return np.asarray(~np.isfinite(values))
-    missing: BoolArray = np.asarray(pd.isna(values), dtype=bool)
-    infinite = [isinstance(cell, float) and np.isinf(cell) for cell in values.tolist()]
-    return np.asarray(missing | np.array(infinite, dtype=bool))
+        what = f"has {len(y)} values, X has {table.n_rows} rows"
+        raise _refused("y", what, code="T02", hint=ONE_VALUE)
 
 
 def _indicators(values: NDArray[Any], classes: tuple[Any, ...], explained_class: Any) -> FloatArray:
@@ -199,43 +188,23 @@ def _indicators(values: NDArray[Any], classes: tuple[Any, ...], explained_class:
     known_labels = set(classes)
     unknown = [label for label in dict.fromkeys(labels) if label not in known_labels]
     if unknown:
-        raise argument_error(
-            "y",
-            f"y has labels that the model does not know: {listing(unknown)}; "
-            f"its classes are {listing(classes)}.",
-            code="T05",
-            hint="Pass y with the labels the model was trained on.",
-        )
+        what = f"has labels that the model does not know: {listing(unknown)}; "
+        what += f"its classes are {listing(classes)}"
+        hint = "Pass y with the labels the model was trained on."
+        raise _refused("y", what, code="T05", hint=hint)
     return np.array([label == explained_class for label in labels], dtype=np.float64)
-
-
-def _check_probabilities(numbers: FloatArray) -> None:
-    outside = numbers[(numbers < 0) | (numbers > 1)]
-    if len(outside):
-        text = f"y holds {outside[0]:g}, which is neither 0 nor 1 nor between."
-        raise argument_error("y", text, code="T05", hint=ZERO_OR_ONE)
 
 
 def _as_numbers(values: NDArray[Any], hint: str) -> FloatArray:
     """Real numbers as float64; text that looks like a number, dates and complex numbers are none."""
     if values.dtype.kind in "biuf":
         return np.array(values, dtype=np.float64)  # a copy: y is the caller's
-    if values.dtype == object:
-        cells = values.tolist()
-        if cells and all(isinstance(cell, Real | np.bool_) for cell in cells):
-            return np.array([float(cell) for cell in cells])
-        example = next((cell for cell in cells if not isinstance(cell, Real)), values[0])
-    else:
-        example = values[0]
-    raise _no_number(example, hint)
-
-
-def _no_number(example: Any, hint: str) -> InputError:
-    text = (
-        f"y holds values such as {str(example)!r} ({type(example).__name__}); "
-        "the loss needs real numbers."
-    )
-    return argument_error("y", text, code="T05", hint=hint)
+    if values.dtype == object and all(isinstance(cell, Real | np.bool_) for cell in values):
+        return np.array([float(cell) for cell in values])
+    example = next(cell for cell in values if not isinstance(cell, Real))
+    shown = f"{str(example)!r} ({type(example).__name__})"
+    what = f"holds values such as {shown}; the loss needs real numbers"
+    raise _refused("y", what, code="T05", hint=hint)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -288,17 +257,11 @@ def _comparable(y: Any) -> NDArray[Any] | None:
         values = values[:, 0]
     if values.ndim != 1:
         return None
-    if values.dtype == object:
-        cells = values.tolist()
-        if all(isinstance(cell, str) for cell in cells):
-            return values.astype(str)
-        if not all(isinstance(cell, Real) for cell in cells):
-            return None
-        values = np.array([float(cell) for cell in cells])
-    if values.dtype.kind in "biuf" and np.all(np.isfinite(values)):
-        return np.asarray(values, dtype=np.float64)
-    if values.dtype.kind == "U":
-        return values
+    content = pd.api.types.infer_dtype(values, skipna=False)
+    if content == "string":
+        return values.astype(str)
+    if content in NUMBERS and np.all(np.isfinite(values.astype(np.float64))):
+        return values.astype(np.float64)
     return None
 
 
@@ -324,14 +287,7 @@ def _has_ranks(column: Column, ranks: NDArray[Any], n_distinct: int) -> bool:
 # Weights, clusters, chosen rows
 
 
-def argument_error(
-    argument: str, text: str, *, code: str, hint: str, rows: Sequence[Any] = ()
-) -> InputError:
-    """The error about an argument that comes with the rows."""
-    return InputError(text, code=code, argument=argument, rows=rows, hint=hint)
-
-
-def check_labels(values: Any, table: Table, argument: str, code: str) -> None:
+def _check_labels(values: Any, table: Table, argument: str, code: str) -> None:
     """Refuse values whose row labels are not those of the table.
 
     Pandas aligns by label, so they are probably meant for other rows.
@@ -351,10 +307,10 @@ def check_labels(values: Any, table: Table, argument: str, code: str) -> None:
     if index is None or table_index is None or len(index) != len(table_index):
         return
     if not index.equals(table_index):
-        raise argument_error(
-            argument,
+        raise InputError(
             f"the row labels of {argument} differ from those of X.",
             code=code,
+            argument=argument,
             hint=f"Pass {argument}.to_numpy() if the rows are in the same order, "
             f"otherwise {argument}.loc[X.index].",
         )
@@ -386,15 +342,13 @@ def read_weights(sample_weight: Any, table: Table) -> FloatArray:
     """
     if sample_weight is None:
         return np.ones(table.n_rows)
-    check_labels(sample_weight, table, "sample_weight", "D43")
+    _check_labels(sample_weight, table, "sample_weight", "D43")
     weights = _weight_numbers(sample_weight)
     if weights.shape != (table.n_rows,):
         raise _weight_error(f"has shape {weights.shape}; X has {table.n_rows} rows")
     invalid = ~np.isfinite(weights) | (weights < 0)
-    if invalid.any():
-        labels = table.row_labels(np.flatnonzero(invalid)[:SHOWN_ROWS])
-        count = count_text(int(invalid.sum()), "negative, missing or infinite values", labels)
-        raise _weight_error(f"has {count}", rows=labels)
+    noun = "negative, missing or infinite value"
+    _refuse_rows(invalid, noun, table, "sample_weight", code="D43", hint=WEIGHT_HINT)
     if not weights.any():
         raise _weight_error("is zero for every row")
     if not SMALLEST_WEIGHT <= weights.max() <= LARGEST_WEIGHT:
@@ -418,9 +372,8 @@ def _weight_numbers(sample_weight: Any) -> FloatArray:
     return weights
 
 
-def _weight_error(reason: str, rows: Sequence[Any] = (), hint: str = WEIGHT_HINT) -> InputError:
-    text = f"sample_weight {reason}."
-    return argument_error("sample_weight", text, code="D43", hint=hint, rows=rows)
+def _weight_error(what: str, hint: str = WEIGHT_HINT) -> InputError:
+    return _refused("sample_weight", what, code="D43", hint=hint)
 
 
 def read_clusters(clusters: Any, table: Table, argument: str = "clusters") -> IntArray:
@@ -446,40 +399,26 @@ def read_clusters(clusters: Any, table: Table, argument: str = "clusters") -> In
     """
     if clusters is None:
         return np.arange(table.n_rows)
-    check_labels(clusters, table, argument, "D43")
+    _check_labels(clusters, table, argument, "D43")
+    refused = partial(_refused, argument, code="D43", hint="Pass one label for each row.")
     try:
         labels = np.asarray(clusters)
     except ValueError as error:  # lists of different lengths
-        raise _cluster_error(argument, "has rows of different lengths") from error
+        raise refused("has rows of different lengths") from error
     if labels.shape != (table.n_rows,):
-        raise _cluster_error(argument, f"has shape {labels.shape}; X has {table.n_rows} rows")
+        raise refused(f"has shape {labels.shape}; X has {table.n_rows} rows")
     missing = np.asarray(pd.isna(labels), dtype=bool)
     if isinstance(clusters, np.ma.MaskedArray):
         missing |= np.ma.getmaskarray(clusters)
-    count = int(missing.sum())
-    if count > 0:
-        rows = table.row_labels(np.flatnonzero(missing)[:SHOWN_ROWS])
-        noun = "missing label" if count == 1 else "missing labels"
-        raise argument_error(
-            argument,
-            f"{argument} has {count_text(count, noun, rows)}.",
-            code="D43",
-            hint="A row that belongs to no other needs a label of its own; or drop these rows.",
-            rows=rows,
-        )
+    hint = "A row that belongs to no other needs a label of its own; or drop these rows."
+    _refuse_rows(missing, "missing label", table, argument, code="D43", hint=hint)
     number_of_label: dict[Any, int] = {}
     try:
         for label in labels.tolist():
             number_of_label.setdefault(label, len(number_of_label))
     except TypeError as error:  # a label that cannot be hashed, such as a list
-        reason = f"holds labels that are no single values ({error})"
-        raise _cluster_error(argument, reason) from error
+        raise refused(f"holds labels that are no single values ({error})") from error
     return np.array([number_of_label[label] for label in labels.tolist()], dtype=np.intp)
-
-
-def _cluster_error(argument: str, reason: str) -> InputError:
-    text = f"{argument} {reason}."
-    return argument_error(argument, text, code="D43", hint="Pass one label for each row.")
 
 
 def read_rows(rows: Any, weights: FloatArray) -> IntArray:
@@ -504,12 +443,8 @@ def read_rows(rows: Any, weights: FloatArray) -> IntArray:
         if chosen.dtype == np.bool_ and chosen.shape == (n_rows,):
             chosen = np.flatnonzero(chosen)
         if not _are_different_positions(chosen, n_rows):
-            raise argument_error(
-                "rows",
-                f"rows must be different positions between 0 and {n_rows - 1}.",
-                code="P04",
-                hint="Pass positions, not labels.",
-            )
+            what = f"must be different positions between 0 and {n_rows - 1}"
+            raise _refused("rows", what, code="P04", hint="Pass positions, not labels.")
         chosen = (chosen % n_rows).astype(np.intp)
     has_weight = weights[chosen] > 0
     if not has_weight.any():

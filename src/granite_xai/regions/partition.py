@@ -13,12 +13,18 @@ from typing import Any, Protocol
 import narwhals as nw
 import numpy as np
 
+from granite_xai.base.document import (
+    Document,
+    Printable,
+    RegionLabel,
+    Table as TableBlock,
+    Tree,
+    TreeLine,
+)
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import broken, entry
-from granite_xai.base.notebook import Bar, RegionLabel
 from granite_xai.base.numbers import rows_of, share
-from granite_xai.base.printable import Printable, TextSummary
-from granite_xai.base.text import LABELS_SHOWN, aligned, count_text
+from granite_xai.base.text import LABELS_SHOWN, count_text, shortened
 from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.regions.code import DIALECTS, PYTHON, Narwhals, python_function
 from granite_xai.regions.rule import Rule, as_table, condition_from_dict
@@ -26,7 +32,6 @@ from granite_xai.regions.tree import Leaf, Node, Split, find_leaves, leaves
 from granite_xai.regions.words import (
     Vocabulary,
     draw_tree,
-    region_label,
     rule_words,
     stop_reason_words,
 )
@@ -97,7 +102,7 @@ class Region(Printable):
             text += f"; {rows_of(self.n_samples)}"
         return f"<{text}>"
 
-    def _summary(self) -> TextSummary:
+    def _document(self) -> Document:
         """Its line of the table of regions."""
         headings = ("region", "name", "rows", "share", "rule", "not split because")
         figures = (
@@ -108,7 +113,7 @@ class Region(Printable):
             self.rule,
             stop_reason_words(self.stop_reason),
         )
-        return TextSummary(sentences=(), table=[headings, figures], left=(1, 4, 5))
+        return Document([TableBlock(headings, [figures], left=(1, 4, 5))])
 
 
 def _none_if_unknown(figure: float) -> float | None:
@@ -116,14 +121,11 @@ def _none_if_unknown(figure: float) -> float | None:
     return None if math.isnan(figure) else figure
 
 
-class PartitionText(Protocol):
-    """What a fit says of its regions; all of it may depend on the names that the user gave."""
+class PartitionWords(Protocol):
+    """What a fit says of its regions."""
 
-    def partition_text(self, names: Mapping[int, str]) -> str:
-        """As text."""
-
-    def partition_html(self, names: Mapping[int, str]) -> str:
-        """For a notebook."""
+    def of_partition(self, names: Mapping[int, str]) -> Document:
+        """What the partition shows of itself; its regions may have names that the user gave."""
 
     def region_columns(self) -> Mapping[str, Sequence[Any]]:
         """Figures of the regions, for a frame."""
@@ -169,7 +171,7 @@ class Partition(Printable):
     region_names: Mapping[int, str] = field(default_factory=dict, compare=False)
     # What a fit knows of its regions; `described` attaches it.
     vocabulary: Vocabulary = field(default_factory=dict, compare=False, repr=False)
-    result_text: PartitionText | None = field(default=None, compare=False, repr=False)
+    result_words: PartitionWords | None = field(default=None, compare=False, repr=False)
     regions: tuple[Region, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -229,37 +231,34 @@ class Partition(Printable):
     def __getitem__(self, index: int) -> Region:
         return self.regions[index]
 
-    def __str__(self) -> str:
-        if self.result_text is not None:
-            return self.result_text.partition_text(self.region_names)
+    def _document(self) -> Document:
+        if self.result_words is not None:
+            return self.result_words.of_partition(self.region_names)
+        if self.root is not None:
+            return Document([self._tree(self.root)])
         figures_are_known = not all(math.isnan(region.fraction) for region in self.regions)
-        lines: list[tuple[str, ...]] = []
-        if self.root is None:
-            headings = ("region", *FIGURE_HEADINGS) if figures_are_known else ("region",)
-            for region in self.regions:
-                words = rule_words(region.rule, self.vocabulary)
-                label = region_label(region.index, words, self.region_names)
-                lines.append((label, *_figures(region)) if figures_are_known else (label,))
-        else:
-            headings = ("", *FIGURE_HEADINGS)
-            for place, branch, words in draw_tree(self.root, self.vocabulary):
-                if place.region is not None:
-                    words = region_label(place.region, words, self.region_names)
-                lines.append((branch + words, *_figures(place.node)))
-        return aligned([headings, *lines])
+        head = ["region", *FIGURE_HEADINGS] if figures_are_known else ["region"]
+        rows: list[list[object]] = []
+        for region in self.regions:
+            words = rule_words(region.rule, self.vocabulary)
+            figures = _figures(region) if figures_are_known else []
+            rows.append([self._label(region.index, words), *figures])
+        return Document([TableBlock(head, rows, left=(0,))])
 
-    def _repr_html_(self) -> str:
-        if self.result_text is not None:
-            return self.result_text.partition_html(self.region_names)
-        return self._summary().html()
+    def _tree(self, root: Node) -> Tree:
+        lines = []
+        for place, branch, words in draw_tree(root, self.vocabulary):
+            label = RegionLabel(None, words)
+            if place.region is not None:
+                label = self._label(place.region, words)
+            lines.append(TreeLine(branch, place.depth, label, _figures(place.node)))
+        return Tree(FIGURE_HEADINGS, lines)
 
-    def _summary(self) -> TextSummary:
-        table: list[tuple[object, ...]] = [("region", "rows", "share")]
-        for region, title in zip(self.regions, self.titles, strict=True):
-            label = RegionLabel(number=region.index, text=title)
-            bar = Bar(text=share(region.fraction), fraction=region.fraction)
-            table.append((label, f"{region.n_samples:,}", bar))
-        return TextSummary(sentences=(), table=table, left=(0,))
+    def _label(self, region: int, words: str) -> RegionLabel:
+        """A region by its number, its name if it has one, and its rule or the last condition of it."""
+        if region in self.region_names:
+            words = f"{self.region_names[region]} ({words})"
+        return RegionLabel(region, shortened(words))
 
     def __repr__(self) -> str:
         texts = [str(rule) for rule in self.rules[:REGIONS_IN_REPR]]
@@ -326,14 +325,14 @@ class Partition(Printable):
         object.__setattr__(self, "region_names", region_names)
         object.__setattr__(self, "regions", tuple(regions))
 
-    def described(self, vocabulary: Vocabulary, text: PartitionText) -> Partition:
+    def described(self, vocabulary: Vocabulary, words: PartitionWords) -> Partition:
         """Attach what a fit knows: the words of its features, and the text of its result.
 
         Parameters
         ----------
         vocabulary : mapping of feature to ColumnWords
-        text : PartitionText
-            What is printed instead of the tree alone.
+        words : PartitionWords
+            What is shown instead of the tree alone.
 
         Returns
         -------
@@ -341,7 +340,7 @@ class Partition(Printable):
             This one.
         """
         object.__setattr__(self, "vocabulary", dict(vocabulary))
-        object.__setattr__(self, "result_text", text)
+        object.__setattr__(self, "result_words", words)
         return self
 
     def frame(self) -> Any:
@@ -366,8 +365,8 @@ class Partition(Printable):
             "n_samples": [region.n_samples for region in self.regions],
             "share": [region.fraction for region in self.regions],
         }
-        if self.result_text is not None:
-            columns |= self.result_text.region_columns()
+        if self.result_words is not None:
+            columns |= self.result_words.region_columns()
         return frame(columns)
 
     def apply(self, X: Any) -> IntArray:

@@ -16,11 +16,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base import notebook
+from granite_xai.base.document import Document, Paragraph, Printable
 from granite_xai.base.errors import InputError
 from granite_xai.base.files import broken, entry
 from granite_xai.base.options import choose
-from granite_xai.base.printable import Printable
 from granite_xai.base.text import ALL_ROWS, listing
 from granite_xai.base.typing import BoolArray
 from granite_xai.regions.code import (
@@ -590,8 +589,8 @@ class Rule(Printable):
     def __repr__(self) -> str:
         return f"<Rule: {self}>"
 
-    def _repr_html_(self) -> str:
-        return notebook.document([notebook.paragraph(str(self))])
+    def _document(self) -> Document:
+        return Document([Paragraph(str(self))])
 
     @property
     def is_empty(self) -> bool:

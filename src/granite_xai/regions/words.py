@@ -463,24 +463,3 @@ def draw_tree(root: Node, vocabulary: Vocabulary) -> list[DrawnNode]:
         words = condition_words(place.column, place.condition, vocabulary.get(place.column)).text
         drawn.append(DrawnNode(place, indent + ("├─ " if is_left else "└─ "), words))
     return drawn
-
-
-def region_label(number: int, words: str, names: Mapping[int, str]) -> str:
-    """A region by its number, its name if it has one, and its rule.
-
-    Parameters
-    ----------
-    number : int
-    words : str
-        Its rule, or the last condition of it.
-    names : mapping of region to name
-        Those that the user gave.
-
-    Examples
-    --------
-    >>> region_label(0, "hr 0–6", {0: "night"})
-    '0  night (hr 0–6)'
-    """
-    if number in names:
-        words = f"{names[number]} ({words})"
-    return f"{number}  {shortened(words)}"

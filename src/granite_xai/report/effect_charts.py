@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from granite_xai.base.numbers import amount
-from granite_xai.display.axis import round_ticks
+from granite_xai.document.chart import round_ticks
 from granite_xai.report.chart_frame import Frame, Limits, Margins
 from granite_xai.report.curve_labels import LabelledCurve, curve_labels
 from granite_xai.report.effect_shapes import (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from granite_xai.base.text import shortened, visible
-from granite_xai.display.page_axis import page_ticks
+from granite_xai.document.chart import ticks_along
 from granite_xai.report.chart_frame import Frame, Limits, Margins
 from granite_xai.report.svg import (
     Point,
@@ -116,7 +116,17 @@ def axes(
         text = number_text(height)
         shapes.append(text_at(frame.left - 5, frame.y(height) + 4, text, anchor="end"))
     width = frame.right - frame.left
-    for place, text, full_text in page_ticks(effect, width, small=not y_title):
+    kind = "names" if effect["named"] else "dates" if effect["kind"] == "date" else "numbers"
+    ticks = ticks_along(
+        effect["x"],
+        effect["texts"],
+        width / LETTER_WIDTH,
+        kind=kind,
+        log=effect["log"],
+        gone=effect["gone"],
+        few=not y_title,
+    )
+    for place, text, full_text in ticks:
         x = frame.x(place)
         anchor = "middle"
         half_width = LETTER_WIDTH / 2 * len(text)

@@ -14,15 +14,13 @@ from granite_xai.base.text import plain
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.curves import RegionSurrogate
 from granite_xai.curves.grids import dependence_bins
-from granite_xai.display.axis import places_of
-from granite_xai.display.page_axis import PageAxis
+from granite_xai.document.chart import FeatureAxis
 from granite_xai.report.source import ReportSource, rounded, set_labels
-from granite_xai.results.fit_values import FitValues
 from granite_xai.results.ice_bands import Band, ice_bands
+from granite_xai.results.values import Values
 from granite_xai.tables import Column
 
 MOST_SHOWN = 10  # features with a chart of their own; those of region cards come on top
-MOST_POINTS = 32  # along a curve
 ROUNDING = 1e-12  # share of the mean prediction below which an effect is rounding
 
 
@@ -226,10 +224,10 @@ def _effect(
     on_all_rows = scopes[0].surrogate.curves
     positions = [curve.column.position for curve in on_all_rows]
     curve_number = positions.index(column.position)
-    axis = PageAxis(column, on_all_rows[curve_number].effects, counts, MOST_POINTS)
+    axis = FeatureAxis(column, "", counts, on_all_rows[curve_number].effects)
     bands: list[Band | None] = [None] * len(scopes)
     if source.values is not None:
-        bands = list(ice_bands(source.values, column.position, axis.means_at_places))
+        bands = list(ice_bands(source.values, column.position, axis.at_places))
     panels = []
     for number, (scope, band) in enumerate(zip(scopes, bands, strict=True)):
         effects = scope.surrogate.curves[curve_number].effects
@@ -249,14 +247,14 @@ def _effect(
         "gone": axis.has_missing,
         "note": axis.note,
         "named": column.kind not in ("numeric", "date"),
-        "bars": axis.bars(counts).middles,
+        "bars": axis.bars(counts).middles.tolist(),
         "panels": panels,
     }
 
 
 def _panel(
     source: ReportSource,
-    axis: PageAxis,
+    axis: FeatureAxis,
     scope: ScopeCurves,
     effects: FloatArray,
     band: Band | None,
@@ -266,7 +264,7 @@ def _panel(
     Parameters
     ----------
     source : ReportSource
-    axis : PageAxis
+    axis : FeatureAxis
     scope : ScopeCurves
     effects : array of shape (1 + n_levels,)
         The curve of the feature around the mean of the scope, missing first.
@@ -282,13 +280,13 @@ def _panel(
     """
     mean = float(scope.surrogate.mean)
     counts = _level_counts(source, axis.column, scope.region)
-    curve = axis.means_at_places(effects, np.arange(len(effects))) + scope.surrogate.mean
+    curve = axis.at_places(effects) + scope.surrogate.mean
     is_reached = axis.reaches(counts)
     panel: dict[str, Any] = {
         "region": scope.region,
         "centre": mean,
         "values": int(np.count_nonzero(counts)),
-        "rows": axis.bars(counts).rows,
+        "rows": axis.bars(counts).rows.astype(int).tolist(),
         "curve": rounded(curve),
         "mean": rounded(np.where(is_reached, curve, np.nan)),
     }
@@ -299,7 +297,7 @@ def _panel(
     return panel
 
 
-def _other_explanations(values: FitValues) -> dict[str, list[OtherExplanation]]:
+def _other_explanations(values: Values) -> dict[str, list[OtherExplanation]]:
     """Local explanations other than ICE and PDP that the questions compare, by feature."""
     by_feature: dict[str, list[OtherExplanation]] = {}
     for resolved in values.fitted.questions:
@@ -307,10 +305,11 @@ def _other_explanations(values: FitValues) -> dict[str, list[OtherExplanation]]:
         if not is_local or len(resolved.first.layout.sets) < 2:
             continue
         for side, name in _sides_beside_ice_and_pdp(resolved):
-            scopes = [(scope.rows, values.question(resolved, scope)) for scope in values.scopes]
+            scopes = values.of_question(resolved).scopes
             for i, label in enumerate(set_labels(resolved)):
                 by_scope = [
-                    LocalEffects(rows, in_scope.sides[side][:, i]) for rows, in_scope in scopes
+                    LocalEffects(in_scope.scope.rows, in_scope.parts[side].values[:, i])
+                    for in_scope in scopes
                 ]
                 by_feature.setdefault(label, []).append(OtherExplanation(name, by_scope))
     return by_feature
@@ -331,7 +330,7 @@ def _line(column: Column, name: str, local: LocalEffects, mean: float) -> dict[s
         return {"name": name, "x": [], "y": []}
     part = column.take(local.rows)
     bins = dependence_bins(part)  # from 1; 0: missing
-    places = places_of(column)[part.codes]
+    places = FeatureAxis(column).of_rows(part)
     xs = []
     ys = []
     for number in np.unique(bins[bins > 0]).tolist():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from granite_xai.base.numbers import amount
 from granite_xai.base.text import shortened, visible
-from granite_xai.display.axis import round_ticks
+from granite_xai.document.chart import round_ticks
 from granite_xai.report.chart_frame import Frame, Margins
 from granite_xai.report.svg import (
     NARROW_WIDTH,

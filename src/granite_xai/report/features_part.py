@@ -13,7 +13,7 @@ from granite_xai.inference.nodes import NodeFigures, tree_places
 from granite_xai.report.measure import Measure
 from granite_xai.report.questions_part import question_names
 from granite_xai.report.source import ReportSource, rounded, set_labels
-from granite_xai.results.fit_values import FitValues
+from granite_xai.results.values import Values
 
 SIZE_ROUNDING = 1e-12  # share of the largest importance below which another one is rounding
 GAP_ROUNDING = 1e-20  # the same for gaps, which are squares of differences of importances
@@ -24,7 +24,7 @@ StraysByNode = dict[str, list[float]]
 the identifier of a node of the tree ("region-2", "node-1")."""
 
 
-def importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
+def importance(values: Values, resolved: ResolvedQuestion) -> dict[str, Any]:
     """Both sides of a question, a number for each set and scope.
 
     Returns
@@ -34,9 +34,11 @@ def importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
         by size on all rows, and ``scopes``: all rows (region None) and the regions, each with
         ``first``, ``second`` and ``gap`` by set.
     """
-    by_scope = [values.question(resolved, scope) for scope in values.scopes]
+    by_scope = values.of_question(resolved).scopes
     # (scopes, sides, sets) and (scopes, sets)
-    sizes = _without_rounding(np.stack([entry.sizes for entry in by_scope]), SIZE_ROUNDING)
+    sizes = _without_rounding(
+        np.stack([entry.root_mean_squares for entry in by_scope]), SIZE_ROUNDING
+    )
     gaps = _without_rounding(np.stack([entry.gaps for entry in by_scope]), GAP_ROUNDING)
     scopes = []
     for scope, (first, second), gap in zip(values.scopes, sizes, gaps, strict=True):

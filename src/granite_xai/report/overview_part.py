@@ -11,8 +11,7 @@ from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.base.typing import FloatArray
 from granite_xai.display.overview import value_ranks
 from granite_xai.report.source import rounded, set_labels
-from granite_xai.results.fit_values import FitValues
-from granite_xai.results.scopes import Scope
+from granite_xai.results.values import Scope, Values
 
 MOST_FEATURES = 12  # strips of the overview
 ACROSS = 96  # cells of a strip from left to right
@@ -20,12 +19,12 @@ UPWARDS = 9  # and from low to high values
 TRIMMED = 0.004  # share of effects on each side that lie at the edge of the overview
 
 
-def overview(values: FitValues) -> dict[str, Any] | None:
+def overview(values: Values) -> dict[str, Any] | None:
     """Effects of the strongest features on all rows, in cells.
 
     Parameters
     ----------
-    values : FitValues
+    values : Values
         Of a fit whose first question is the one that is told.
 
     Returns
@@ -41,8 +40,10 @@ def overview(values: FitValues) -> dict[str, Any] | None:
     if positions is None:
         return None
     effects = np.zeros((values.table.n_rows, len(positions)))
-    for scope in values.regions:
-        effects[scope.rows] = values.question(resolved, scope).sides[0]
+    in_scopes = values.of_question(resolved).scopes
+    in_regions = in_scopes[1:] or in_scopes  # a single region is all rows
+    for in_region in in_regions:
+        effects[in_region.scope.rows] = in_region.parts[0].values
     strongest = np.argsort(-np.abs(effects).mean(axis=0), kind="stable")[:MOST_FEATURES]
     strongest_effects = effects[:, strongest]
     limits = _limits(strongest_effects)
@@ -53,7 +54,7 @@ def overview(values: FitValues) -> dict[str, Any] | None:
     features = []
     for i in strongest.tolist():
         ranks = value_ranks(values.table.columns[positions[i]])
-        cells = _cells(effects[:, i], ranks, values.regions, limits)
+        cells = _cells(effects[:, i], ranks, [each.scope for each in in_regions], limits)
         features.append({"set": names[i], "cells": cells})
     return {
         "limits": rounded(limits, 3),

@@ -12,7 +12,7 @@ from typing import Any
 
 from granite_xai.base.numbers import amount, share, share_interval
 from granite_xai.base.text import LONGEST, shortened, visible
-from granite_xai.display.palette import EVERYONE, REGIONS
+from granite_xai.document.chart import EVERYONE, REGIONS
 from granite_xai.report.effect_charts import (
     draw_region_against_all_rows,
     draw_regions_together,

@@ -102,7 +102,8 @@ class Report:
         """The story as text for a terminal."""
         view = fitted_view(self.granite, several=True)
         printed = printed_result(view.result, view.diagnostics)
-        return story_text(self.story, printed.tree(self.granite.partition_.region_names))
+        tree = printed.named_tree(self.granite.partition_.region_names)
+        return story_text(self.story, "" if tree is None else tree.as_text(None))
 
     def __repr__(self) -> str:
         """The first sentence."""

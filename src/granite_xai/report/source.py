@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.behavior import Risk
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.base.numbers import amount, with_minus
 from granite_xai.base.typing import FloatArray, IntArray
@@ -18,7 +19,7 @@ from granite_xai.fitting.fitted import fitted_view
 from granite_xai.inference.nodes import NodeFigures
 from granite_xai.report.measure import Measure
 from granite_xai.results.finding import FitFinding, finding_of
-from granite_xai.results.fit_values import FitValues, known_values
+from granite_xai.results.values import Values
 from granite_xai.search.problem import GivenRules
 
 HALVES = 3  # that the search is repeated on, with their complements: found in 6 of 6 is stable
@@ -31,7 +32,7 @@ class ReportSource:
     Parameters
     ----------
     granite : Granite
-    values : FitValues, optional
+    values : Values, optional
         None for a fit that was loaded, of which only the stored curves are told.
     unit, target : str
         Unit and name of the target, where they are known.
@@ -40,7 +41,7 @@ class ReportSource:
     """
 
     granite: Granite
-    values: FitValues | None = None
+    values: Values | None = None
     unit: str = ""
     target: str = ""
     score: dict[str, str] | None = None
@@ -140,11 +141,15 @@ def source_of(granite: Granite, X: Any, y: Any, unit: str) -> ReportSource:
         return ReportSource(granite, unit=unit)
     if _shall_search_again(granite, result):
         granite.stability(HALVES)
-    values, target = known_values(granite, X, y)
+    values = Values.of_fit(granite, X, y)
     score = None
+    target = None
+    if y is not None:
+        view = fitted_view(granite)
+        behavior = Risk().resolved(result.model.is_probability)
+        target = view.target(y, view.read_again(X), behavior)
     if target is not None:
-        evaluations = values.evaluations
-        predictions = evaluations.f + evaluations.offset
+        predictions, _, _ = values.by_row()
         score = _score(granite, X, predictions, result.rows.positions, target)
     return ReportSource(
         granite=granite,

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from granite_xai.base.text import visible
-from granite_xai.display.palette import REGIONS
+from granite_xai.document.chart import REGIONS
 
 Point = tuple[float, float]  # from the left edge, from the top edge
 

@@ -20,8 +20,8 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.curves.curves import Curve, RegionSurrogate, Surrogate, sortable_levels
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.regions import Condition, Partition, Rule, rule_words, satisfied
-from granite_xai.results.against_fit import AgainstFit, by_coalitions, rows_of_region
 from granite_xai.results.level_text import level_text
+from granite_xai.results.other_rows import AgainstFit, by_coalitions, rows_of_region
 from granite_xai.results.output_words import output_words
 from granite_xai.results.row import RowExplanation, RuleChange
 from granite_xai.tables import Column, Outline, Table

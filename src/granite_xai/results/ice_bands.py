@@ -10,7 +10,7 @@ import numpy as np
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations, Matrix
 from granite_xai.evaluations.values import FineCurve
-from granite_xai.results.fit_values import FitValues
+from granite_xai.results.values import Values
 from granite_xai.tables import Column
 
 LOW_QUANTILE = 0.1
@@ -55,12 +55,12 @@ ReadCurves = Callable[[FloatArray, IntArray], FloatArray]
 """From (predictions, line_of_level) to the predictions at the places of an axis, (n_places, n_rows)."""
 
 
-def ice_bands(values: FitValues, position: int, read_curves: ReadCurves) -> list[Band]:
+def ice_bands(values: Values, position: int, read_curves: ReadCurves) -> list[Band]:
     """The ICE curves of one column in every scope.
 
     Parameters
     ----------
-    values : FitValues
+    values : Values
     position : int
         Of the column.
     read_curves : callable
@@ -84,13 +84,13 @@ def ice_bands(values: FitValues, position: int, read_curves: ReadCurves) -> list
         mass = np.bincount(lines_of_rows, weights=weights, minlength=len(curves.predictions))
         mean_of_curve = mass / mass.sum() @ curves.predictions  # over the values of the scope
         means = mean_of_curve[rows]
-        band = _band(at_places[:, rows], means, weights, values.clusters[rows], rounding)
+        band = _band(at_places[:, rows], means, weights, values.rows.clusters[rows], rounding)
         offset = evaluations.offset
         bands.append(band._replace(low=band.low + offset, high=band.high + offset))
     return bands
 
 
-def _ice_curves(values: FitValues, position: int) -> IceCurves:
+def _ice_curves(values: Values, position: int) -> IceCurves:
     """The curves at the values that were evaluated, and at those between that pilot rows were asked at (C22)."""
     column = values.table.columns[position]
     matrix = _shown_matrix(values.evaluations, column)

@@ -1,25 +1,32 @@
-"""What a fit prints of itself.
-
-The finding, how much better regions describe the model, the tree, notes, and the next step.
-"""
+"""What a fit prints of itself: the finding, how much better regions describe it, the tree, notes, the next step."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
-from granite_xai.base import notebook
+from granite_xai.base.document import (
+    Bar,
+    Block,
+    Document,
+    Lead,
+    Paragraph,
+    RegionLabel,
+    Tree,
+    TreeLine,
+    region_color,
+)
 from granite_xai.base.numbers import OutputUnit, amount, share
-from granite_xai.base.text import aligned, shortened
+from granite_xai.base.text import ALL_ROWS
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.results.described import Described, in_regions_text
-from granite_xai.results.finding import finding_of
-from granite_xai.results.printed_tree import TreeLine, tree_lines
+from granite_xai.inference.nodes import NodeFigure
+from granite_xai.regions import Partition, Vocabulary, draw_tree, rule_words
+from granite_xai.results.finding import FitFinding, finding_of
 from granite_xai.results.region_figures import region_columns
 
-LINES_SHOWN = 40  # nodes of a tree that are printed
 NOTES_SHOWN = 2
 NEXT_STEP = "g.report(X, y)"
 HALVES_STEP = "g.stability() says whether searches on half the rows find the same splits; it asks the model nothing."
@@ -27,54 +34,35 @@ STRAY_EXPLAINED = (
     "Rows stray: how far effects at single rows typically lie from the average curves, all features "
     "together; smaller is better."
 )
-NEXT_STEPS = f"{NEXT_STEP}, g.explain_row(x), g.stability()"
-LONGEST_LABEL = 100  # characters of a node with its branches
-
-FigureField = Literal["share", "mean", "stray"]
-"""A field of `TreeLine` that is a figure."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PrintedResult:
     """What is printed of a fit, without the fit.
 
     Attributes
     ----------
-    headline, details, benefit : str
-        As in `FitFinding`.
-    by_question, doubts, notes : tuple of str
-    stability : str
-    may_search_halves : bool
-        Whether searches on half the rows may say how certain the splits are, and nobody asked for them yet.
-    described : Described or None
-    lines : tuple of TreeLine
-        Empty where there is one region.
+    finding : FitFinding
+    tree : Tree or None
+        None where there is one region.
     rows : str
         A sentence: how many rows there are, and which of them say what.
-    is_effect : bool
-        Whether heterogeneity is in units of the output.
-    unit : OutputUnit
+    may_search_halves : bool
+        Whether searches on half the rows may say how certain the splits are, and nobody asked for them yet.
     regions : mapping of str to list
         Figures of the regions, for a frame.
     """
 
-    headline: str
-    details: str
-    benefit: str
-    by_question: tuple[str, ...]
-    doubts: tuple[str, ...]
-    notes: tuple[str, ...]
-    stability: str
-    may_search_halves: bool
-    described: Described | None
-    lines: tuple[TreeLine, ...]
+    finding: FitFinding
+    tree: Tree | None
     rows: str
-    is_effect: bool
-    unit: OutputUnit
+    may_search_halves: bool
     regions: Mapping[str, Sequence[Any]]
 
-    def text(self, names: Mapping[int, str], *, with_finding: bool, next_step: str = "") -> str:
-        """The result as text.
+    def document(
+        self, names: Mapping[int, str], *, with_finding: bool, next_step: str = ""
+    ) -> Document:
+        """The result as it is shown.
 
         Parameters
         ----------
@@ -85,153 +73,43 @@ class PrintedResult:
         next_step : str
             What to do next, for users who do not write Python.
         """
-        opening = []
-        if with_finding or not self.lines:
-            opening += [self.headline, self.details]
-        opening += [self.benefit, *self.by_question]
-        blocks = [_without_empty(opening, "\n")]
-        if self.lines:
-            blocks.append(self.tree(names))
-        closing = []
-        if self.lines and self.is_effect:
-            closing.append(STRAY_EXPLAINED)
-        closing.append(self.rows)
-        closing += self._remarks()
+        finding = self.finding
+        blocks: list[Block] = []
+        if with_finding or self.tree is None:
+            blocks += [Lead(finding.headline), Paragraph(finding.details)]
+        blocks += map(Paragraph, [finding.benefit, *finding.by_question])
+        tree = self.named_tree(names)
+        if tree is not None:
+            blocks.append(tree)
+            if finding.is_effect:
+                blocks.append(Paragraph(STRAY_EXPLAINED, "aside"))
+        blocks.append(Paragraph(self.rows, "aside"))
+        blocks += [Paragraph(remark, "note") for remark in self._remarks()]
         if self.may_search_halves and not next_step:
-            closing.append(HALVES_STEP)
-        closing.append(f"Next: {next_step or NEXT_STEP}")
-        blocks.append("\n".join(closing))
-        return _without_empty(blocks, "\n\n")
+            blocks.append(Paragraph(HALVES_STEP, "aside"))
+        blocks.append(Paragraph(f"Next: {next_step or NEXT_STEP}", "aside"))
+        return Document(blocks)
 
-    def html(self, names: Mapping[int, str], *, with_finding: bool) -> str:
-        """The result for a notebook; parameters as in `text`."""
-        parts = []
-        if with_finding or not self.lines:
-            parts.append(notebook.paragraph(self.headline, "finding"))
-            parts.append(notebook.paragraph(self.details))
-        parts.append(notebook.paragraph(self.benefit))
-        if self.described is not None and self.lines and self.is_effect:
-            parts.append(self._benefit_bars(self.described))
-        parts += [notebook.paragraph(sentence) for sentence in self.by_question]
-        if self.lines:
-            parts.append(self._html_tree(names))
-        if self.lines and self.is_effect:
-            parts.append(notebook.paragraph(STRAY_EXPLAINED, "aside"))
-        parts.append(notebook.paragraph(self.rows, "aside"))
-        parts += [notebook.paragraph(remark) for remark in self._remarks()]
-        if with_finding:
-            parts.append(notebook.paragraph(f"Next: {NEXT_STEPS}", "aside"))
-        return notebook.document(parts)
+    def named_tree(self, names: Mapping[int, str]) -> Tree | None:
+        """The tree with its figures, its regions by the names that the user gave."""
+        if self.tree is None:
+            return None
+        lines = []
+        for line in self.tree.lines:
+            region, words = line.label
+            if region is not None and region in names:
+                line = line._replace(label=RegionLabel(region, f"{names[region]} ({words})"))
+            lines.append(line)
+        return Tree(self.tree.head, lines)
 
     def _remarks(self) -> list[str]:
         """All doubts, what repeated searches said, and notes as far as there is room."""
-        n_notes = max(NOTES_SHOWN - len(self.doubts), 0)
-        remarks = [f"Note: {doubt}" for doubt in self.doubts]
-        if self.stability:
-            remarks.append(self.stability)
-        return remarks + [f"Note: {note}" for note in self.notes[:n_notes]]
-
-    def tree(self, names: Mapping[int, str]) -> str:
-        """The tree with its figures, as text.
-
-        Parameters
-        ----------
-        names : mapping of region to name
-            Those that the user gave.
-        """
-        fields = self._known_fields()
-        table = [["", *(self._heading(field) for field in fields)]]
-        for line in self.lines[:LINES_SHOWN]:
-            label = self._label(line, names)
-            if line.region is not None:
-                label = f"{line.region}  {label}"
-            label = shortened(f"{line.branch}{label}", LONGEST_LABEL)
-            table.append([label, *(self._figure_text(line, field) for field in fields)])
-        text = aligned(table)
-        n_hidden = len(self.lines) - LINES_SHOWN
-        if n_hidden > 0:
-            text += f"\n… and {n_hidden:,} more"
-        return text
-
-    def _known_fields(self) -> list[FigureField]:
-        """The figures that are known of some node."""
-        fields: tuple[FigureField, ...] = ("share", "mean", "stray")
-        return [field for field in fields if self._is_known(field)]
-
-    def _is_known(self, field: FigureField) -> bool:
-        return not all(math.isnan(getattr(line, field)) for line in self.lines)
-
-    def _heading(self, field: FigureField) -> str:
-        if field == "share":
-            return "rows"
-        if field == "mean":
-            return "mean prediction"
-        if not self.is_effect:
-            return "difference"
-        if self.unit.noun:
-            return f"rows stray ({self.unit.noun})"
-        return "rows stray"
-
-    def _figure_text(self, line: TreeLine, field: FigureField) -> str:
-        if field == "share":
-            return share(line.share)
-        if field == "mean":
-            return self.unit.level(line.mean, bare=True)
-        if self.is_effect:
-            return self.unit.spread(line.stray, bare=True)
-        return amount(line.stray)
-
-    def _label(self, line: TreeLine, names: Mapping[int, str]) -> str:
-        if line.region is None or line.region not in names:
-            return line.words
-        return f"{names[line.region]} ({line.words})"
-
-    def _html_tree(self, names: Mapping[int, str]) -> str:
-        fields = self._known_fields()
-        table: list[list[object]] = [["region", *(self._heading(field) for field in fields)]]
-        for line in self.lines[:LINES_SHOWN]:
-            label = notebook.RegionLabel(line.region, self._label(line, names), line.depth)
-            table.append([label, *(self._html_figure(line, field) for field in fields)])
-        return notebook.table(table, left=(0,))
-
-    def _html_figure(self, line: TreeLine, field: FigureField) -> object:
-        """A figure with a bar; means, which have no natural zero, without one."""
-        text = self._figure_text(line, field)
-        if field == "mean":
-            return text
-        color = ""
-        if line.region is not None:
-            color = notebook.region_color(line.region)
-        if field == "share":
-            return notebook.Bar(text, line.share, color)
-        fraction = 0.0
-        if self._largest_stray > 0:
-            fraction = line.stray / self._largest_stray
-        return notebook.Bar(text, fraction, color)
-
-    @property
-    def _largest_stray(self) -> float:
-        return max((line.stray for line in self.lines if not math.isnan(line.stray)), default=0.0)
-
-    def _benefit_bars(self, described: Described) -> str:
-        """Shares of the model that curves describe, overall and in regions."""
-        n_regions = sum(line.region is not None for line in self.lines)
-        overall = max(described.overall, 0.0)
-        in_regions = max(described.in_regions, 0.0)
-        table: list[list[object]] = [
-            ["curves describe", "share of the model"],
-            ["one per feature", notebook.Bar(share(overall), overall)],
-            [
-                f"one per feature in each of {n_regions} regions",
-                notebook.Bar(in_regions_text(described).share, in_regions),
-            ],
-        ]
-        return notebook.table(table, left=(0,))
-
-
-def _without_empty(texts: Sequence[str], separator: str) -> str:
-    """Texts joined, without those that are empty."""
-    return separator.join(text for text in texts if text)
+        finding = self.finding
+        n_notes = max(NOTES_SHOWN - len(finding.doubts), 0)
+        remarks = [f"Note: {doubt}" for doubt in finding.doubts]
+        if finding.stability:
+            remarks.append(finding.stability)
+        return remarks + [f"Note: {note}" for note in finding.notes[:n_notes]]
 
 
 def printed_result(fitted: FitResult, diagnostics: Mapping[str, Any]) -> PrintedResult:
@@ -245,32 +123,74 @@ def printed_result(fitted: FitResult, diagnostics: Mapping[str, Any]) -> Printed
         Of the same fit.
     """
     finding = finding_of(fitted, diagnostics)
-    figures = None
-    unit = finding.output.unit
-    if fitted.nodes:
-        figures = fitted.nodes[0]
-        if not figures.is_rooted:
-            unit = OutputUnit()  # squares have no unit
-    lines: list[TreeLine] = []
+    figures = fitted.nodes[0] if fitted.nodes else None
+    tree = None
     if len(fitted.partition) > 1:
-        lines = tree_lines(fitted.partition, figures, finding.vocabulary)
+        unit = finding.output.unit
+        if figures is not None and not figures.is_rooted:
+            unit = OutputUnit()  # squares have no unit
+        nodes = figures.nodes if figures is not None else ()
+        tree = _tree(fitted.partition, nodes, finding.vocabulary, unit, finding.is_effect)
     return PrintedResult(
-        headline=finding.headline,
-        details=finding.details,
-        benefit=finding.benefit,
-        by_question=finding.by_question,
-        doubts=finding.doubts,
-        notes=finding.notes,
-        stability=finding.stability,
-        # Only a tree that was searched has records of its splits.
-        may_search_halves=bool(lines and diagnostics.get("splits") and not finding.stability),
-        described=finding.described,
-        lines=tuple(lines),
+        finding=finding,
+        tree=tree,
         rows=rows_sentence(fitted, diagnostics),
-        is_effect=finding.is_effect,
-        unit=unit,
+        # Only a tree that was searched has records of its splits.
+        may_search_halves=bool(tree and diagnostics.get("splits") and not finding.stability),
         regions=region_columns(fitted, figures),
     )
+
+
+def _tree(
+    partition: Partition,
+    nodes: Sequence[NodeFigure],
+    vocabulary: Vocabulary,
+    unit: OutputUnit,
+    is_effect: bool,
+) -> Tree:
+    """The nodes with the figures that are known of some of them; without a tree, all rows and every region."""
+    places: list[
+        tuple[str, int, RegionLabel, float]
+    ] = []  # branch, depth, label, share of the rows
+    if partition.root is None:
+        places.append(("", 0, RegionLabel(None, ALL_ROWS), 1.0))
+        for region in partition:
+            label = RegionLabel(region.index, rule_words(region.rule, vocabulary))
+            places.append(("", 1, label, region.fraction))
+    else:
+        for place, branch, words in draw_tree(partition.root, vocabulary):
+            label = RegionLabel(place.region, words)
+            places.append((branch, place.depth, label, place.node.fraction))
+    shares = [fraction for _, _, _, fraction in places]
+    means = [math.nan] * len(places)
+    strays = [math.nan] * len(places)
+    if len(nodes) == len(places):
+        means = [node.mean for node in nodes]
+        strays = [node.heterogeneity for node in nodes]
+    largest_stray = max((stray for stray in strays if not math.isnan(stray)), default=0.0)
+    # Heading, value at each node, its text, and the value whose bar is full; means have no natural zero.
+    columns: list[tuple[str, list[float], Callable[[float], str], float]] = [
+        ("rows", shares, share, 1.0),
+        ("mean prediction", means, lambda mean: unit.level(mean, bare=True), math.nan),
+    ]
+    if is_effect:
+        head = f"rows stray ({unit.noun})" if unit.noun else "rows stray"
+        columns.append((head, strays, lambda stray: unit.spread(stray, bare=True), largest_stray))
+    else:
+        columns.append(("difference", strays, amount, largest_stray))
+    columns = [column for column in columns if not all(map(math.isnan, column[1]))]
+    lines = []
+    for number, (branch, depth, label, _) in enumerate(places):
+        color = "" if label.number is None else region_color(label.number)
+        figures: list[object] = []
+        for _, values, text, largest in columns:
+            value = values[number]
+            if largest > 0:
+                figures.append(Bar(text(value), value / largest, color))
+            else:
+                figures.append(text(value))
+        lines.append(TreeLine(branch, depth, label, figures))
+    return Tree([column[0] for column in columns], lines)
 
 
 def rows_sentence(fitted: FitResult, diagnostics: Mapping[str, Any]) -> str:
@@ -307,10 +227,10 @@ def rows_sentence(fitted: FitResult, diagnostics: Mapping[str, Any]) -> str:
     return " ".join(sentences)
 
 
-class ResultText:
-    """The text of a fit, made when it is printed: what was computed since is in it.
+class FitWords:
+    """What a fit says of itself, made when it is shown: what was computed since is in it.
 
-    A pickle holds the text, and neither the model nor rows.
+    A pickle holds what is printed, and neither the model nor rows.
 
     Parameters
     ----------
@@ -319,38 +239,23 @@ class ResultText:
     """
 
     def __init__(self, fitted: FitResult, diagnostics: Mapping[str, Any]) -> None:
-        self._source: tuple[FitResult, Mapping[str, Any]] | None = (fitted, diagnostics)
-        self._printed: PrintedResult | None = None
-
-    @property
-    def printed(self) -> PrintedResult:
-        """What is printed now."""
-        if self._source is not None:
-            return printed_result(*self._source)
-        if self._printed is None:
-            raise ValueError("there is no text")
-        return self._printed
+        self._make: Callable[[], PrintedResult] = partial(printed_result, fitted, diagnostics)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_source": None, "_printed": self.printed}
+        return {"_printed": self._make()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        printed = state["_printed"]
+        self._make = lambda: printed
 
-    def partition_text(self, names: Mapping[int, str]) -> str:
-        """What a partition prints.
+    def of_fit(self, names: Mapping[int, str], next_step: str = "") -> Document:
+        """What the fit shows of itself; parameters as of `PrintedResult.document`."""
+        return self._make().document(names, with_finding=True, next_step=next_step)
 
-        Parameters
-        ----------
-        names : mapping of region to name
-            Those that the user gave.
-        """
-        return self.printed.text(names, with_finding=False)
-
-    def partition_html(self, names: Mapping[int, str]) -> str:
-        """What a notebook shows of a partition; parameters as of `partition_text`."""
-        return self.printed.html(names, with_finding=False)
+    def of_partition(self, names: Mapping[int, str]) -> Document:
+        """What its partition shows."""
+        return self._make().document(names, with_finding=False)
 
     def region_columns(self) -> Mapping[str, Sequence[Any]]:
         """Figures of the regions, for a frame."""
-        return self.printed.regions
+        return self._make().regions

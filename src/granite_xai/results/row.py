@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.notebook import Bar
+from granite_xai.base.document import Bar, Document, Paragraph, Printable, Table as TableBlock
 from granite_xai.base.numbers import OutputUnit, count, share, table_number
-from granite_xai.base.printable import Printable, TextSummary
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.curves import Curve
@@ -165,7 +164,7 @@ class RowExplanation(Printable):
             sentences.append(f"With {condition} it would be in region {nearest.region}.")
         return [sentence for sentence in sentences if sentence]
 
-    def _summary(self) -> TextSummary:
+    def _document(self) -> Document:
         """Sentences; the strongest sets, what the others add, and what interactions add."""
         largest = float(np.abs(self.contributions).max(initial=0.0))
         lines: list[tuple[object, ...]] = []
@@ -181,14 +180,13 @@ class RowExplanation(Printable):
         last_heading = "adds"
         if self.unit.noun:
             last_heading = f"adds ({self.unit.noun})"
-        table: list[tuple[object, ...]] = [
-            ("", "value", "percentile in its region", last_heading),
-            *lines,
-        ]
+        head: tuple[object, ...] = ("", "value", "percentile in its region", last_heading)
         has_percentiles = any(percentile for _, _, percentile, _ in lines)
         if not has_percentiles:
-            table = [(name, value, bar) for name, value, _, bar in table]
-        return TextSummary(sentences=self.sentences(), table=table, left=(0, 1))
+            head = ("", "value", last_heading)
+            lines = [(name, value, bar) for name, value, _, bar in lines]
+        sentences = map(Paragraph, self.sentences())
+        return Document([*sentences, TableBlock(head, lines, left=(0, 1))])
 
     def _percentile(self, number: int) -> str:
         """Where the row's value stands in its region; empty where that has one or two values."""

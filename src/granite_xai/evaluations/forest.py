@@ -11,10 +11,11 @@ follows compares whole numbers (cells) only, so that no rounding can send a row 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cache, cached_property, partial
+from importlib.util import find_spec
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,6 @@ from scipy.sparse import csr_array
 from granite_xai.base.limits import slices
 from granite_xai.base.parallel import in_threads, resolve_jobs
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.trees.compiled import compiled
 
 LEAF = -1  # the feature of a node that asks nothing
 ANCHOR = 256  # values after which running sums start afresh, so that their rounding stays bounded
@@ -32,6 +32,36 @@ WALKED_BYTES = 64  # of a row and tree while rows are walked down one by one
 COMPARED_CELLS = 2**20  # nodes times rows compared at a time: few enough for the cache
 
 Bits = TypeVar("Bits", np.uint8, np.bool_)
+Kernel = TypeVar("Kernel", bound=Callable[..., None])
+
+
+def can_compile() -> bool:
+    """Whether the compiler is installed (the extra ``fast``); it is not loaded to find out."""
+    return find_spec("numba") is not None
+
+
+@cache
+def compiled(function: Kernel) -> Kernel:
+    """Compile a function of arrays, once.
+
+    Parameters
+    ----------
+    function : callable
+        Plain loops over its arguments; it writes into one of them.
+
+    Returns
+    -------
+    callable
+        Does the same, and releases the interpreter's lock while it runs.
+    """
+    # Never ``parallel=True``: its work queue aborts the process when two threads call it.
+    import numba
+
+    build = partial(numba.njit, nogil=True, error_model="numpy")
+    try:
+        return cast("Kernel", build(cache=True)(function))
+    except RuntimeError:  # no folder where the machine code could be kept
+        return cast("Kernel", build()(function))
 
 
 @dataclass(frozen=True, eq=False)

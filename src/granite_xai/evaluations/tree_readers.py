@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.evaluations.forest import LEAF, Forest, join_trees
 from granite_xai.models import Predictor
 from granite_xai.models.outputs import ModelOutput
 from granite_xai.tables import Column, Table
-from granite_xai.trees.forest import LEAF, Forest, join_trees
 
 LARGEST_EXACT = 2.0**53  # beyond it float64 holds only some whole numbers
 LIGHTGBM_ZERO = float(np.float32(1e-35))  # what is this small counts as zero

@@ -7,7 +7,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.algebra.disagreement import questions
-from granite_xai.studies.groups import Merge, fit_and_part_rows
+from granite_xai.results.groups import Merge, _fit_and_part_rows, _merge_groups
 
 
 def integers(n=700, seed=0):
@@ -127,15 +127,59 @@ def test_an_interval_of_what_is_removed_turns_that_of_what_is_left():
     assert merge.interval == "68–80%"
 
 
+def rows_of(model, n=200):
+    """The rows that choose groups, and those that measure them."""
+    return _fit_and_part_rows(model, integers(n), None, questions()["ice-pdp"])
+
+
 def test_rows_that_measure_groups_did_not_choose_them():
     """Both are rows of the user's table, identified by their place in it."""
-    rows = fit_and_part_rows(two_groups, integers(), None, questions()["ice-pdp"])
-    search = set(rows.search.rows.positions.tolist())
-    held_out = set(rows.held_out.rows.positions.tolist())
-    assert len(held_out) >= 30
-    assert search.isdisjoint(held_out)
+    search, held_out = rows_of(two_groups, n=700)
+    measuring = set(held_out.rows.positions.tolist())
+    assert len(measuring) >= 30
+    assert set(search.rows.positions.tolist()).isdisjoint(measuring)
+    assert rows_of(two_groups)[1] is None
 
 
-def test_few_rows_hold_none_out():
-    rows = fit_and_part_rows(two_groups, integers(n=200), None, questions()["ice-pdp"])
-    assert rows.held_out is None
+def test_a_group_is_measured_once():
+    n_asked = 0
+
+    def counted(X):
+        nonlocal n_asked
+        n_asked += len(X)
+        return two_groups(X)
+
+    search, _ = rows_of(counted)
+    both = search.total([("x0",), ("x0", "x3")])
+    asked_before = n_asked
+    apart = search.total([("x0",)]) + search.total([("x0", "x3")])
+    assert both == pytest.approx(apart)
+    assert n_asked == asked_before
+
+
+def test_the_strongest_pair_is_merged_first():
+    features = [merge.features for merge in gx.propose_groups(two_groups, integers(n=200)).merges]
+    assert features == [("x0", "x3"), ("x1", "x4")]
+
+
+def test_groups_are_not_larger_than_asked():
+    def product(X):
+        return X[:, 0] * X[:, 1] * X[:, 2]
+
+    (pair,) = gx.propose_groups(product, integers(n=200), max_size=2).groups.values()
+    (triple,) = gx.propose_groups(product, integers(n=200)).groups.values()
+    assert len(pair) == 2
+    assert set(triple) == {"x0", "x1", "x2"}
+
+
+def test_a_gain_within_sampling_noise_ends_the_search():
+    stages, reason = _merge_groups(rows_of(two_groups)[0], ["x0", "x3"], 3, quantile=1e9)
+    assert stages == [[("x0",), ("x3",)]]
+    assert reason == "Merging x0 + x3 would remove no more than sampling noise."
+
+
+def test_a_gain_below_five_percent_ends_the_search():
+    """Features that interact with others, but not with each other."""
+    stages, reason = _merge_groups(rows_of(two_groups)[0], ["x0", "x1"], 3, quantile=0.0)
+    assert stages == [[("x0",), ("x1",)]]
+    assert reason == "Merging x0 + x1 would remove less than 5%."

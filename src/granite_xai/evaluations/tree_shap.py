@@ -17,8 +17,7 @@ import numpy as np
 from granite_xai.base.limits import slices
 from granite_xai.base.parallel import in_threads, resolve_jobs
 from granite_xai.base.typing import FloatArray, IntArray, Players
-from granite_xai.trees.compiled import compiled
-from granite_xai.trees.forest import ForestOnTable, unpacked
+from granite_xai.evaluations.forest import ForestOnTable, compiled, unpacked
 
 EXPLAINED_ROWS = (
     16  # explained rows of one block of the compiled walk, whatever the number of threads

@@ -10,7 +10,7 @@ import pytest
 import granite_xai as gx
 from granite_xai.algebra.accumulated import Accumulated
 from granite_xai.fitting.fitted import fitted_view, rows_by_region
-from granite_xai.results.against_fit import (
+from granite_xai.results.other_rows import (
     AgainstFit,
     explain_against_fit,
     explain_among_themselves,

@@ -8,23 +8,22 @@ answer for the model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, islice
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base.errors import Diagnostics, GraniteError, ModelWarning, warn
 from granite_xai.base.limits import BLOCK
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
-from granite_xai.models import Predictor
-from granite_xai.tables import Column, Table, distinct_rows, read_table, recombine
-from granite_xai.trees.additive import AdditiveModel, TermsOnTable, is_additive, read_terms
-from granite_xai.trees.compiled import available
-from granite_xai.trees.forest import ANCHOR, Forest, ForestOnTable
-from granite_xai.trees.tree_readers import (
+from granite_xai.evaluations.forest import ANCHOR, Forest, ForestOnTable, can_compile
+from granite_xai.evaluations.request import Request
+from granite_xai.evaluations.terms import AdditiveModel, TermsOnTable, is_additive, read_terms
+from granite_xai.evaluations.tree_readers import (
     Link,
     RefusalError,
     TreeModel,
@@ -35,7 +34,9 @@ from granite_xai.trees.tree_readers import (
     opposite,
     read_tree_model,
 )
-from granite_xai.trees.tree_shap import attributions_by_leaf, compiled_attributions
+from granite_xai.evaluations.tree_shap import attributions_by_leaf, compiled_attributions
+from granite_xai.models import Predictor
+from granite_xai.tables import Column, Table, distinct_rows, read_table, recombine
 
 # Leaves times rows times matrices from which the compiled walk is worth loading (0.1 s).
 WORTH_COMPILING = 2 * 10**7
@@ -116,7 +117,17 @@ class Ensemble:
             )
         matrix = self.model.view(table)
         placed = tuple(ForestOnTable(forest, matrix) for forest in self.forests)
-        return TreesOnTable(ensemble=self, placed=placed)
+        return TreesOnTable(self, placed, _joined_numbers([trees.cells for trees in placed]))
+
+
+def _joined_numbers(cells: Sequence[NDArray[Any]]) -> IntArray:
+    """One number for each row and column, (n, d), from several of each: equal where all of them are."""
+    n_rows, n_columns = cells[0].shape
+    numbers = np.empty((n_rows, n_columns), dtype=np.intp)
+    for column in range(n_columns):
+        codes = [of_forest[:, column].astype(np.intp) for of_forest in cells]
+        numbers[:, column] = distinct_rows(n_rows, codes)[0]
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,88 +136,62 @@ class TreesOnTable:
 
     Parameters
     ----------
-    ensemble : Ensemble
+    model : Ensemble
     placed : tuple of ForestOnTable
         Its forests on the rows.
+    cell_numbers : array of shape (n, d)
+        Number of each row's cell in each column: values with the same number are one to every tree.
+    fast : bool
+        Whether sums are made by the compiled walks.
+    n_jobs : int, optional
+        Threads of these.
+    block : int
+        Bytes of what is made on the way.
     """
 
-    ensemble: Ensemble
+    model: Ensemble
     placed: tuple[ForestOnTable, ...]
+    cell_numbers: IntArray
+    fast: bool = False
+    n_jobs: int | None = None
+    block: int = BLOCK
 
-    @cached_property
-    def cell_numbers(self) -> IntArray:
-        """Number of each row's cell in each column, (n, d): values with the same number are one to every tree."""
-        n_rows, n_columns = self.placed[0].cells.shape
-        numbers = []
-        for column in range(n_columns):
-            of_forests = [forest.cells[:, column].astype(np.intp) for forest in self.placed]
-            numbers.append(distinct_rows(n_rows, of_forests)[0])
-        return np.stack(numbers, axis=1)
-
-    def matrix_of(
-        self,
-        columns: Coalition,
-        donors: IntArray,
-        *,
-        fast: bool = False,
-        n_jobs: int | None = None,
-        block: int = BLOCK,
-    ) -> FloatArray:
-        """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, (U, n).
-
-        Parameters
-        ----------
-        columns : coalition
-            S.
-        donors : array of shape (U,)
-            Rows that carry the values.
-        fast : bool
-            By the compiled walk.
-        n_jobs : int, optional
-            Threads of it.
-        block : int
-            Bytes of what is made on the way.
-        """
+    def matrix(self, columns: Coalition, donors: IntArray) -> FloatArray:
+        """``E_S`` at the values of some donor rows, (n, U): a value on the columns S, row n elsewhere."""
         # In the order of the cells, each once: sums then have the same bits whichever values are asked for.
         cells_of_donors = (self.cell_numbers[donors, column] for column in sorted(columns))
         line_of_donor, first_donors = distinct_rows(len(donors), cells_of_donors)
         is_in_order = np.array_equal(line_of_donor, np.arange(len(donors)))
         distinct_donors = donors if is_in_order else donors[first_donors]
-
-        n_rows, n_columns = self.placed[0].cells.shape
+        n_rows, n_columns = self.cell_numbers.shape
         replaced = np.isin(np.arange(n_columns), sorted(columns))
         result = np.empty((len(distinct_donors), n_rows))
         # Sums are linked some lines at a time. These begin at an anchor, a line at which running sums start afresh:
         # so the sums do not depend on how many lines there are at a time.
         lines_at_once = len(result)
-        if self.ensemble.link is not identity:
+        if self.model.link is not identity:
             line_bytes = LINE_BYTES * len(self.placed) * n_rows
-            lines_at_once = max(1, block // line_bytes // ANCHOR) * ANCHOR
+            lines_at_once = max(1, self.block // line_bytes // ANCHOR) * ANCHOR
         for start in range(0, len(result), lines_at_once):
             lines = slice(start, start + lines_at_once)
             sums = []
             for forest in self.placed:
                 total = result[lines] if len(self.placed) == 1 else np.empty_like(result[lines])
-                if fast:
-                    forest.compiled_sums(replaced, distinct_donors[lines], total, n_jobs)
+                if self.fast:
+                    forest.compiled_sums(replaced, distinct_donors[lines], total, self.n_jobs)
                 else:
-                    forest.sparse_sums(replaced, distinct_donors[lines], total, block)
+                    forest.sparse_sums(replaced, distinct_donors[lines], total, self.block)
                 sums.append(total)
-            if self.ensemble.link is not identity:
-                result[lines] = self.ensemble.link(sums)
-        if is_in_order:
-            return result
-        return result.take(line_of_donor, axis=0)
+            if self.model.link is not identity:
+                result[lines] = self.model.link(sums)
+        lines_of_donors = result if is_in_order else result.take(line_of_donor, axis=0)
+        return np.ascontiguousarray(lines_of_donors.T)
 
-    def attributions(
-        self,
-        players: Players,
-        chosen: Sequence[int],
-        *,
-        fast: bool = False,
-        n_jobs: int | None = None,
-        block: int = BLOCK,
-    ) -> FloatArray:
+    def predictions(self) -> FloatArray:
+        """F of the table's own rows."""
+        return self.model.link([forest.sums(self.block) for forest in self.placed])
+
+    def attributions(self, players: Players, chosen: Sequence[int]) -> FloatArray:
         """``Phi_i[n, m]`` of some players, (chosen, n, n); only where the explained number is a sum.
 
         Parameters
@@ -214,25 +199,18 @@ class TreesOnTable:
         players : sequence of coalitions
         chosen : sequence of int
             Numbers of the players whose attributions are returned.
-        fast, n_jobs, block
-            As in `matrix_of`.
         """
-        if not is_sum(self.ensemble.link):
+        if not is_sum(self.model.link):
             raise ValueError("attributions of single trees add up only without a link")
         (forest,) = self.placed
-        n_rows = len(forest.cells)
-        values = np.empty((len(chosen), n_rows, n_rows))
-        if fast:
-            compiled_attributions(forest, players, chosen, values, n_jobs)
+        values = np.empty((len(chosen), len(forest.cells), len(forest.cells)))
+        if self.fast:
+            compiled_attributions(forest, players, chosen, values, self.n_jobs)
         else:
-            attributions_by_leaf(forest, players, chosen, values, block)
-        if self.ensemble.link is opposite:
+            attributions_by_leaf(forest, players, chosen, values, self.block)
+        if self.model.link is opposite:
             np.negative(values, out=values)
         return values
-
-    def predictions(self, block: int = BLOCK) -> FloatArray:
-        """F of the table's own rows."""
-        return self.ensemble.link([forest.sums(block) for forest in self.placed])
 
 
 Parts = Ensemble | AdditiveModel  # a model as the sum of its own parts
@@ -426,190 +404,163 @@ def _next_to(limit: float) -> list[float]:
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# The route: by the parts or by the model
+# Read or asked
 
 
 class Decision(NamedTuple):
-    """Whether a table is evaluated by the parts of its model or by the model."""
+    """Whether the parts of a model answer for it on a table."""
 
-    trees: PartsOnTable | None  # None: by the model
-    reason: str | None  # why it is not the parts
-    audit: Audit
+    parts: tuple[PartsOnTable, ...]  # one for each output; none: the model is asked
+    reason: str | None = None  # why it is asked
+    audit: Audit = Audit()
 
 
-class Route:
-    """How a table is evaluated: by the model's trees where they answer as it does, otherwise by itself.
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A model on the rows of a table: read where its parts answer as it does, otherwise asked.
 
     Parameters
     ----------
-    predictor : Predictor
+    model : Predictor
     table : Table
     record : Diagnostics, optional
-        Remembers the warnings that the trees are not used (M23 to M30).
+        Remembers the warnings that a model is asked that one might expect to be read (M23 to M30).
     seed : int
-        Draws the rows of the audit.
-    decision : Decision, optional
-        Where it is made already; None: it is made when it is first asked for.
+        Draws the rows on which what was read is compared with the model.
+    made_decision : Decision, optional
+        None: it is made when it is first asked for.
     """
 
-    def __init__(
-        self,
-        predictor: Predictor,
-        table: Table,
-        record: Diagnostics | None = None,
-        seed: int = 0,
-        decision: Decision | None = None,
-    ) -> None:
-        self.predictor = predictor
-        self.table = table
-        self._record = record
-        self._seed = seed
-        self._made_decision = decision
+    model: Predictor
+    table: Table
+    record: Diagnostics | None = None
+    seed: int = 0
+    made_decision: Decision | None = None
 
     @cached_property
-    def others(self) -> tuple[Route, ...]:
-        """The routes of further outputs."""
-        return tuple(
-            Route(predictor, self.table, self._record, self._seed)
-            for predictor in self.predictor.further_outputs
-        )
+    def decision(self) -> Decision:
+        """The parts answer for all outputs, or the model does, which answers for all at once."""
+        if self.made_decision is not None:
+            return self.made_decision
+        decided = []
+        for output in (self.model, *self.model.further_outputs):
+            decided.append(self._decided(output))
+            if not decided[-1].parts:
+                return decided[-1]
+        parts = tuple(part for of_output in decided for part in of_output.parts)
+        return Decision(parts, audit=decided[0].audit)
 
-    @cached_property
-    def _decision(self) -> Decision:
-        """Made when it is first asked for: the trees are read, and compared with the model."""
-        if self._made_decision is not None:
-            return self._made_decision
-        # The trees answer for all outputs, or the model does, which answers for all at once.
-        for output in self.others:
-            if output.reason is not None:
-                return Decision(trees=None, reason=output.reason, audit=Audit())
+    def _decided(self, output: Predictor) -> Decision:
+        """Read the parts of one output, and compare them with the model."""
+        audited = Audit()
+        aside = ""
+        code: str | None
         try:
-            parts = _read_once(self.predictor)
-            audited = audit(self.predictor, self.table, parts, self._seed)
-            trees = parts.on(self.table)
+            parts = _read_once(output)
+            audited = audit(output, self.table, parts, self.seed)
+            on_table = parts.on(self.table)
+            if audited.difference <= audited.tolerance:
+                return Decision((on_table,), audit=audited)
+            aside = f" (rounding: {audited.tolerance:.1g})"
+            reason = f"the trees differ from the model's answers by up to {audited.difference:.3g} "
+            reason += f"on {audited.rows} recombined rows"
+            code = "M23"
         except RefusalError as refusal:
-            return self._by_model_because(refusal.reason, refusal.code, Audit())
+            reason = refusal.reason
+            code = refusal.code
         except GraniteError:  # the model itself failed on the rows of the audit
             raise
         except Exception as error:  # whatever a library does in another way than we know
             what = f"{type(error).__name__}: {str(error)[:LONGEST_REASON]}"
-            return self._by_model_because(f"its trees cannot be read here ({what})", "M30", Audit())
-        if audited.difference <= audited.tolerance:
-            return Decision(trees=trees, reason=None, audit=audited)
-        reason = (
-            f"the trees differ from the model's answers by up to {audited.difference:.3g} on "
-            f"{audited.rows} recombined rows"
-        )
-        rounding = f" (rounding: {audited.tolerance:.1g})"
-        return self._by_model_because(reason, "M23", audited, rounding)
-
-    def _by_model_because(
-        self, reason: str, code: str | None, audited: Audit, aside: str = ""
-    ) -> Decision:
-        """The decision for the model, with a warning where users may expect that we read it."""
+            reason = f"its trees cannot be read here ({what})"
+            code = "M30"
         if code == "M30":  # a model that is not fitted, or fails, says so itself
             # Two rows, so that a model that fails at every row is told from one that fails at a row.
-            self.predictor.on_rows(self.table.take(np.arange(min(2, self.table.n_rows))))
+            output.on_rows(self.table.take(np.arange(min(2, self.table.n_rows))))
         if code is not None:
-            give_warning = warn if self._record is None else self._record.warn
+            give_warning = warn if self.record is None else self.record.warn
             text = f"{code}: {reason}{aside}: every evaluation is a call of the model."
             give_warning(text, ModelWarning)
-        return Decision(trees=None, reason=reason, audit=audited)
+        return Decision((), reason, audited)
 
     @property
-    def trees(self) -> PartsOnTable | None:
-        """The trees on this table; None: by the model."""
-        return self._decision.trees
+    def is_read(self) -> bool:
+        """Whether the model's own trees or terms answer."""
+        return bool(self.decision.parts)
 
     @property
-    def reason(self) -> str | None:
-        """Why it is not the trees."""
-        return self._decision.reason
+    def _trees(self) -> list[TreesOnTable]:
+        """The trees of each output; none of models that are asked or are sums of terms."""
+        return [part for part in self.decision.parts if isinstance(part, TreesOnTable)]
 
     @property
-    def cells(self) -> IntArray | None:
-        """Where the trees answer, the cell of each row in each column, (n, d).
-
-        They tell no values of one cell apart.
-        """
-        of_outputs = [
-            route.trees.cell_numbers
-            for route in (self, *self.others)
-            if isinstance(route.trees, TreesOnTable)
-        ]
-        if not of_outputs:
-            return None
-        if len(of_outputs) == 1:
-            return of_outputs[0]
-        numbers = []
-        for column in range(self.table.n_columns):
-            by_output = [cells[:, column] for cells in of_outputs]
-            numbers.append(distinct_rows(self.table.n_rows, by_output)[0])
-        return np.stack(numbers, axis=1)
+    def model_cells(self) -> IntArray | None:
+        """Numbers of values in each column, (n, n_columns): equal ones are one to the trees."""
+        trees = self._trees
+        return _joined_numbers([part.cell_numbers for part in trees]) if trees else None
 
     @property
     def gives_attributions(self) -> bool:
-        """Whether pairwise attributions come from the trees, whatever the number of columns."""
-        if self.trees is None or not is_sum(self.trees.ensemble.link):
+        """Whether attributions come from the paths of trees, whatever the number of columns."""
+        if not self.is_read:
             return False
-        return self.table.n_rows**2 * self.trees.ensemble.n_leaves <= MOST_PAIRS
+        model = self.decision.parts[0].model
+        return is_sum(model.link) and self.table.n_rows**2 * model.n_leaves <= MOST_PAIRS
 
-    def cheaper(self, sizes: Sequence[int]) -> Route:
-        """The same route, unless the model's own ``predict`` is cheaper for some matrices.
-
-        Parameters
-        ----------
-        sizes : sequence of int
-            Values of each matrix that will be made.
-        """
-        if not isinstance(self.trees, TreesOnTable):
+    def cheaper(self, request: Request) -> Reading:
+        """The same, but asked where that costs less for the matrices of a request."""
+        trees = self._trees
+        needs_paths = any(not of_key.terms for of_key in request.needs.attributions.values())
+        if needs_paths:
             return self
-        ensemble = self.trees.ensemble
-        n_matrices = len(sizes)
-        n_values = sum(sizes)
-        steps = sum(forest.n_steps for forest in ensemble.forests)
-        n_outputs = 1 + len(self.others)  # each has trees of its own, the model answers for all
-        # In visits of a leaf by a row, for all rows.
-        cost_of_value = steps * LEAVES_PER_STEP
-        cost_of_matrix = float(ensemble.n_leaves)
-        if available():
+        if request.combines_values:
+            return self.asked("it is asked about values that no row has together")
+        if not trees:
+            return self
+        # The model answers for all outputs, and each of them has trees of its own. In visits of a leaf by a row:
+        cost_of_value = LEAVES_PER_STEP * sum(forest.n_steps for forest in trees[0].model.forests)
+        cost_of_matrix = float(trees[0].model.n_leaves)
+        if can_compile():
             cost_of_matrix = min(cost_of_matrix, VALUES_PER_WALK * cost_of_value)
-        if n_outputs * n_matrices * cost_of_matrix <= n_values * cost_of_value:
+        matrices = (*request.matrices.values(), *request.summed.values())
+        n_values = sum(len(values) for values in matrices)
+        if len(trees) * len(matrices) * cost_of_matrix <= n_values * cost_of_value:
             return self
-        return self.by_model("the model's own predict is cheaper", self._decision.audit.rows)
+        return self.asked("the model's own predict is cheaper", self.decision.audit.rows)
 
-    def by_model(self, reason: str | None, audited: int = 0) -> Route:
-        """The same table, where every evaluation is a call of the model.
+    def asked(self, reason: str, audited: int = 0) -> Reading:
+        """The same table, where every evaluation is a call of the model; ``audited``: rows on which it was compared."""
+        decision = Decision((), reason, Audit(rows=audited))
+        return Reading(self.model, self.table, made_decision=decision)
 
-        Parameters
-        ----------
-        reason : str or None
-            Why it is not the trees.
-        audited : int
-            Rows on which trees and model were compared.
-        """
-        decision = Decision(trees=None, reason=reason, audit=Audit(rows=audited))
-        return Route(self.predictor, self.table, decision=decision)
-
-    def is_worth_compiling(self, n_matrices: int) -> bool:
+    def _is_worth_compiling(self, part: PartsOnTable, n_matrices: int) -> bool:
         """Whether so many matrices are worth the compiled walk; by counts alone, so that repeats are equal."""
-        if not isinstance(self.trees, TreesOnTable) or not available():
-            return False
-        return n_matrices * self.table.n_rows * self.trees.ensemble.n_leaves >= WORTH_COMPILING
+        is_large = n_matrices * self.table.n_rows * part.model.n_leaves >= WORTH_COMPILING
+        return is_large and isinstance(part, TreesOnTable) and can_compile()
 
-    def path(self, n_matrices: int) -> str:
-        """How so many matrices are evaluated, in the words of ``diagnostics_``."""
-        if isinstance(self.trees, TermsOnTable):
-            return "additive terms"
-        if isinstance(self.trees, TreesOnTable):
-            return "trees (numba)" if self.is_worth_compiling(n_matrices) else "trees (numpy)"
-        return "model"
+    def parts(self, n_matrices: int, n_jobs: int | None, block: int) -> list[PartsOnTable]:
+        """What answers for each output, ready to make so many matrices; none: the model is asked."""
+        parts: list[PartsOnTable] = []
+        for part in self.decision.parts:
+            if isinstance(part, TreesOnTable):
+                fast = self._is_worth_compiling(part, n_matrices)
+                parts.append(replace(part, fast=fast, n_jobs=n_jobs, block=block))
+            else:
+                parts.append(replace(part, block=block))
+        return parts
 
     def note(self, n_matrices: int) -> dict[str, Any]:
-        """What ``diagnostics_`` says about the evaluations of so many matrices."""
+        """How so many matrices are made, for ``diagnostics_["evaluations"]``."""
+        path = "model"
+        if self.is_read:
+            part = self.decision.parts[0]
+            path = "additive terms"
+            if isinstance(part, TreesOnTable):
+                fast = self._is_worth_compiling(part, n_matrices)
+                path = "trees (numba)" if fast else "trees (numpy)"
         return {
-            "path": self.path(n_matrices),
-            "reason": self.reason,
-            "audited_rows": self._decision.audit.rows,
-            "largest_difference": self._decision.audit.difference,
+            "path": path,
+            "reason": self.decision.reason,
+            "audited_rows": self.decision.audit.rows,
+            "largest_difference": self.decision.audit.difference,
         }

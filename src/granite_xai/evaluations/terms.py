@@ -15,18 +15,17 @@ import numpy as np
 from granite_xai.base.coalitions import subsets, union, without
 from granite_xai.base.limits import BLOCK, slices
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
-from granite_xai.models import Predictor
-from granite_xai.tables import Column, Table
-from granite_xai.trees.tree_readers import (
+from granite_xai.evaluations.tree_readers import (
     Link,
     ModelCall,
     RefusalError,
-    identity,
     is_sum,
     link_of,
     opposite,
 )
-from granite_xai.trees.tree_shap import shapley_weights
+from granite_xai.evaluations.tree_shap import shapley_weights
+from granite_xai.models import Predictor
+from granite_xai.tables import Column, Table
 
 KINDS = ("ExplainableBoostingRegressor", "ExplainableBoostingClassifier")
 # interpret's names of links, and treelite's.
@@ -96,14 +95,14 @@ class AdditiveModel:
 
     def limits(self) -> tuple[IntArray, FloatArray]:
         """Columns and cuts, at which the prediction may jump."""
-        columns = [np.zeros(0, dtype=np.intp)]
-        cuts = [np.zeros(0)]
+        columns: list[int] = []
+        cuts: list[float] = []
         for term in self.terms:
             for column, bins in zip(term.columns, term.bins, strict=True):
                 if not isinstance(bins, dict):
-                    columns.append(np.full(len(bins), column, dtype=np.intp))
-                    cuts.append(np.asarray(bins, dtype=np.float64))
-        return np.concatenate(columns), np.concatenate(cuts)
+                    columns += [column] * len(bins)
+                    cuts += list(bins)
+        return np.array(columns, dtype=np.intp), np.array(cuts, dtype=np.float64)
 
     def on(self, table: Table) -> TermsOnTable:
         """The model on a table: the bins of its rows."""
@@ -118,7 +117,7 @@ class AdditiveModel:
             columns = [table.columns[column] for column in term.columns]
             sizes = zip(columns, term.bins, term.scores.shape, strict=True)
             codes.append(tuple(_bin_codes(column, bins, count) for column, bins, count in sizes))
-        return TermsOnTable(ensemble=self, codes=tuple(codes))
+        return TermsOnTable(self, tuple(codes))
 
 
 def _bin_codes(column: Column, bins: Any, count: int) -> IntArray:
@@ -133,9 +132,8 @@ def _bin_codes(column: Column, bins: Any, count: int) -> IntArray:
         Bins of the term along this column.
     """
     if isinstance(bins, dict):
-        unknown = count - 1
         labels = [_label_text(label, bins) for label in column.levels.tolist()]
-        bin_of_level = np.array([bins.get(label, unknown) for label in labels], dtype=np.intp)
+        bin_of_level = np.array([bins.get(label, count - 1) for label in labels], dtype=np.intp)
     else:
         try:
             levels = column.levels.astype(np.float64)
@@ -159,72 +157,49 @@ class TermsOnTable:
 
     Parameters
     ----------
-    ensemble : AdditiveModel
+    model : AdditiveModel
     codes : tuple of tuples of arrays of shape (n,)
         For each term, column by column, the bins of the rows.
+    block : int
+        Bytes of what is made on the way.
     """
 
-    ensemble: AdditiveModel
+    model: AdditiveModel
     codes: tuple[tuple[IntArray, ...], ...]
+    block: int = BLOCK
 
-    def matrix_of(
-        self,
-        columns: Coalition,
-        donors: IntArray,
-        *,
-        fast: bool = False,
-        n_jobs: int | None = None,
-        block: int = BLOCK,
-    ) -> FloatArray:
-        """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, (U, n).
+    @property
+    def _n_rows(self) -> int:
+        return len(self.codes[0][0])
 
-        Parameters
-        ----------
-        columns : coalition
-            S.
-        donors : array of shape (U,)
-            Rows that carry the values.
-        fast, n_jobs
-            As trees take them; a sum of terms needs neither.
-        block : int
-            Bytes of what is made on the way.
-        """
-        terms_of_value = []  # of S alone: one number a value
-        terms_of_row = []  # without S: one number a row
-        terms_of_both = []
-        for number, term in enumerate(self.ensemble.terms):
-            if columns.issuperset(term.columns):
-                terms_of_value.append(number)
-            elif columns.isdisjoint(term.columns):
-                terms_of_row.append(number)
-            else:
-                terms_of_both.append(number)
+    def matrix(self, columns: Coalition, donors: IntArray) -> FloatArray:
+        """``E_S`` at the values of some donor rows, (n, U): a value on the columns S, row n elsewhere."""
         all_rows = slice(None)
-        no_donor = donors[:0]
-        of_rows = self.ensemble.intercept + sum(
-            self._scores(number, columns, no_donor, all_rows) for number in terms_of_row
-        )
-        result = np.empty((len(donors), self._n_rows))
-        for part in slices(len(donors), PAIR_BYTES * self._n_rows, block):
-            of_values = sum(
-                self._scores(number, columns, donors[part], all_rows) for number in terms_of_value
-            )
-            result[part] = of_rows + of_values
-            for number in terms_of_both:
-                result[part] += self._scores(number, columns, donors[part], all_rows)
-            if self.ensemble.link is not identity:
-                result[part] = self.ensemble.link([result[part]])
+        result = np.empty((self._n_rows, len(donors)))
+        for part in slices(len(donors), PAIR_BYTES * self._n_rows, self.block):
+            # Terms of S alone give one number a value, those without S one a row, the others one for each pair.
+            of_values = np.zeros((len(donors[part]), 1))
+            of_rows = np.full((1, self._n_rows), self.model.intercept)
+            total = np.zeros((len(of_values), self._n_rows))
+            for number in range(len(self.codes)):
+                scores = self._scores(number, columns, donors[part], all_rows)
+                if len(scores) == 1:
+                    of_rows += scores
+                elif scores.shape[1] == 1:
+                    of_values += scores
+                else:
+                    total += scores
+            total += of_rows
+            total += of_values
+            result[:, part] = self.model.link([total]).T
         return result
 
-    def attributions(
-        self,
-        players: Players,
-        chosen: Sequence[int],
-        *,
-        fast: bool = False,
-        n_jobs: int | None = None,
-        block: int = BLOCK,
-    ) -> FloatArray:
+    def predictions(self) -> FloatArray:
+        """F of the table's own rows."""
+        any_row = np.zeros(1, dtype=np.intp)
+        return self.matrix(frozenset(), any_row)[:, 0]
+
+    def attributions(self, players: Players, chosen: Sequence[int]) -> FloatArray:
         """``Phi_i[n, m]`` of some players, (chosen, n, n): each term's Shapley values, added up.
 
         Parameters
@@ -232,53 +207,33 @@ class TermsOnTable:
         players : sequence of coalitions
         chosen : sequence of int
             Numbers of the players whose attributions are returned.
-        fast, n_jobs
-            As trees take them; a sum of terms needs neither.
-        block : int
-            Bytes of what is made on the way.
         """
-        if not is_sum(self.ensemble.link):
+        if not is_sum(self.model.link):
             raise ValueError("attributions of single terms add up only without a link")
-        n_rows = self._n_rows
-        sign = -1.0 if self.ensemble.link is opposite else 1.0
-        values = np.zeros((len(chosen), n_rows, n_rows))
-        for number, term in enumerate(self.ensemble.terms):
+        sign = -1.0 if self.model.link is opposite else 1.0
+        values = np.zeros((len(chosen), self._n_rows, self._n_rows))
+        for number, term in enumerate(self.model.terms):
             term_players = [player for player in players if not player.isdisjoint(term.columns)]
             weights = sign * shapley_weights(len(term_players))
             for line, player_number in enumerate(chosen):
                 player = players[player_number]
                 if player in term_players:
-                    self._add_shapley(number, player, term_players, weights, values[line], block)
+                    others = without(term_players, [player])
+                    self._add_shapley(number, player, others, weights, values[line])
         return values
 
     def _add_shapley(
-        self,
-        number: int,
-        player: Coalition,
-        term_players: list[Coalition],
-        weights: FloatArray,
-        out: FloatArray,
-        block: int,
+        self, number: int, player: Coalition, others: Players, weights: FloatArray, out: FloatArray
     ) -> None:
         """Add what a player gains in one term, over all coalitions of the term's other players, to (n, n)."""
         rows = np.arange(self._n_rows)
-        for arrived in subsets(without(term_players, [player])):
+        for arrived in subsets(others):
             columns = union(arrived)
-            n_to_come = len(term_players) - 1 - len(arrived)
-            weight = weights[len(arrived), n_to_come]
-            for part in slices(self._n_rows, PAIR_BYTES * self._n_rows, block):
+            weight = weights[len(arrived), len(others) - len(arrived)]
+            for part in slices(self._n_rows, PAIR_BYTES * self._n_rows, self.block):
                 with_player = self._scores(number, columns | player, rows[part], rows)
                 without_player = self._scores(number, columns, rows[part], rows)
                 out[part] += weight * (with_player - without_player)
-
-    def predictions(self, block: int = BLOCK) -> FloatArray:
-        """F of the table's own rows."""
-        any_row = np.zeros(1, dtype=np.intp)
-        return self.matrix_of(frozenset(), any_row, block=block).reshape(-1)
-
-    @property
-    def _n_rows(self) -> int:
-        return len(self.codes[0][0])
 
     def _scores(
         self, number: int, columns: Coalition, donors: IntArray, rows: IntArray | slice
@@ -287,7 +242,7 @@ class TermsOnTable:
 
         Of shape (U, n); (U, 1) of a term of these columns alone, (1, n) of one without them.
         """
-        term = self.ensemble.terms[number]
+        term = self.model.terms[number]
         places = []
         for column, codes in zip(term.columns, self.codes[number], strict=True):
             if column in columns:

@@ -1,4 +1,4 @@
-"""Axes of features on a page."""
+"""The axis of a feature in charts: places, texts, ticks, bars; and the palette."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from granite_xai.display.page_axis import MOST_LABELS, PageAxis, page_ticks
+from granite_xai.document.chart import (
+    EVERYONE,
+    MOST_LABELS,
+    ON_WHITE,
+    REGIONS,
+    FeatureAxis,
+    date_ticks,
+    region_color,
+    ticks_along,
+)
 from granite_xai.tables import read_table
 
 
@@ -16,59 +25,70 @@ def axis_of(values, effects=None, points=32):
     counts = np.bincount(column.codes + 1, minlength=len(column.levels) + 1).astype(float)
     if effects is None:
         effects = np.arange(len(counts), dtype=float)
-    return PageAxis(column, np.asarray(effects), counts, points), counts
+    return FeatureAxis(column, "", counts, np.asarray(effects), points), counts
 
 
-def ticks_of(width, small=False, **entries):
-    effect = {"named": False, "gone": False, "log": False, "kind": "numeric", **entries}
-    return page_ticks(effect, width, small)
+def ticks_of(letters, few=False, texts=None, kind="numbers", **entries):
+    texts = texts or [f"{x:g}" for x in entries["x"]]
+    return ticks_along(texts=texts, letters=letters, few=few, kind=kind, **entries)
 
 
 def test_names_have_a_tick_each():
-    effect = {"x": [0.0, 1.0], "texts": ["no", "yes"], "named": True, "gone": False, "log": False}
-    assert page_ticks(effect, 100) == [(0.0, "no", "no"), (1.0, "yes", "yes")]
+    assert ticks_of(20, x=[0.0, 1.0], texts=["no", "yes"], kind="names") == [
+        (0.0, "no", "no"),
+        (1.0, "yes", "yes"),
+    ]
 
 
-def test_names_without_room_are_cut_or_left_out():
+def test_names_without_room_are_cut_where_they_are_alike_or_left_out():
     names = [f"level number {k}" for k in range(10)]
     x = [float(k) for k in range(10)]
-    ticks = ticks_of(300, x=x, texts=names, named=True)
-    assert len(ticks) == 10
+    ticks = ticks_of(60, x=x, texts=names, kind="names")
+    assert len({tick.text for tick in ticks}) == 10
+    assert all(tick.text.endswith(tick.full_text[-1]) for tick in ticks)
     assert all(len(tick.text) < len(tick.full_text) for tick in ticks)
-    few = ticks_of(60, x=x, texts=names, named=True)
+    few = ticks_of(9, x=x, texts=names, kind="names")
     assert [tick.place for tick in few] == [0.0, 5.0]
 
 
 @pytest.mark.parametrize(
-    ("small", "numbers"), [(False, [0, 20, 40, 60, 80, 100]), (True, [0, 50, 100])]
+    ("few", "numbers"), [(False, [0, 20, 40, 60, 80, 100]), (True, [0, 50, 100])]
 )
-def test_numbers_have_round_ticks(small, numbers):
-    x = [float(k) for k in range(101)]
-    ticks = ticks_of(600, small, x=x, texts=[str(k) for k in x])
+def test_numbers_have_round_ticks(few, numbers):
+    ticks = ticks_of(90, few, x=[float(k) for k in range(101)])
     assert [tick.place for tick in ticks] == numbers
 
 
 def test_missing_values_have_the_last_tick_and_the_room_beside_it():
     x = [*map(float, range(101)), 108.0]
     texts = [*map(str, range(101)), "missing (9%)"]
-    *numbers, last = ticks_of(600, small=True, x=x, texts=texts, gone=True)
+    *numbers, last = ticks_of(23, few=True, x=x, texts=texts, gone=True)
     assert last == (108.0, "missing", "missing (9%)")
     assert [tick.place for tick in numbers] == [0.0, 50.0]
 
 
 def test_a_logarithmic_axis_has_powers_of_ten():
     x = np.geomspace(1.0, 1e4, 30).tolist()
-    ticks = ticks_of(600, x=x, texts=[""] * 30, log=True)
+    ticks = ticks_of(90, x=x, log=True)
     assert [tick.place for tick in ticks] == [1.0, 10.0, 100.0, 1000.0, 10000.0]
     short = np.geomspace(1.0, 50.0, 30).tolist()
-    places = [tick.place for tick in ticks_of(600, x=short, texts=[""] * 30, log=True)]
+    places = [tick.place for tick in ticks_of(90, x=short, log=True)]
     assert places == [1.0, 3.0, 10.0, 30.0]
 
 
-def test_dates_that_fit_are_written():
-    texts = [f"2020-01-{day:02}" for day in range(1, 31)]
-    ticks = ticks_of(260, x=[float(k) for k in range(30)], texts=texts, kind="date")
-    assert [tick.text for tick in ticks] == ["2020-01-01", "2020-01-11", "2020-01-21"]
+@pytest.mark.parametrize(
+    ("first", "days", "texts"),
+    [
+        ("2020-01-01", 800, ["2020", "2021", "2022"]),
+        ("2020-01-15", 100, ["2020-02", "2020-03", "2020-04"]),
+        ("2020-01-01", 1, ["01-01 00:00", "01-01 12:00", "01-02 00:00"]),
+    ],
+)
+def test_dates_are_round(first, days, texts):
+    low = float(np.datetime64(first).astype("M8[D]").astype(int))
+    ticks = date_ticks(low, low + days, 4 if days > 1 else 2)
+    assert [tick.text for tick in ticks] == texts
+    assert all(low <= tick.place <= low + days for tick in ticks)
 
 
 @pytest.mark.parametrize(
@@ -104,15 +124,15 @@ def test_labels_stand_by_their_effect_and_rare_ones_together():
     axis, counts = axis_of(values)
     assert axis.texts[0] == names[-1]  # the highest effect
     assert axis.texts[-1] == "2 rare levels"
-    assert axis.bars(counts).rows == [3] * MOST_LABELS + [2]
+    assert axis.bars(counts).rows.tolist() == [3] * MOST_LABELS + [2]
 
 
 def test_values_at_a_place_are_means_by_rows():
     names = [f"n{k:02}" for k in range(MOST_LABELS + 2)]
     values = [*names, *names[2:], *names[2:], names[1]]  # rare: n00 once, n01 twice
-    axis, counts = axis_of(values)
+    axis, _ = axis_of(values)
     effects = np.append(0.0, np.arange(len(names)))
-    assert axis.means_at_places(effects, np.arange(len(counts)))[-1] == pytest.approx(2 / 3)
+    assert axis.at_places(effects)[-1] == pytest.approx(2 / 3)
 
 
 def test_missing_values_stand_last_with_their_share():
@@ -120,7 +140,7 @@ def test_missing_values_stand_last_with_their_share():
     assert axis.has_missing
     assert axis.x[-1] > 3.0
     assert axis.texts[-1].replace(" ", "") == "missing(25%)"
-    assert axis.bars(counts).rows == [1, 1, 1, 1]
+    assert axis.bars(counts).rows.tolist() == [1, 1, 1, 1]
 
 
 def test_ordered_values_are_reached_between_the_ends_of_the_rows():
@@ -136,3 +156,42 @@ def test_bars_along_a_line_hold_all_rows():
     bars = axis.bars(counts)
     assert len(bars.rows) == len(bars.middles) == 30
     assert sum(bars.rows) == 200
+
+
+def test_names_keep_their_order_and_place_in_any_part_of_the_table():
+    names = [f"n{k:02}" for k in range(MOST_LABELS + 2)]
+    table = read_table(pd.DataFrame({"a": names + names[2:] + names[2:]}), missing="allow")
+    axis = FeatureAxis(table.columns[0])
+    assert axis.texts[:2] == ["n02", "n03"]
+    part = table.columns[0].take(np.array([5, 0, 1]))
+    assert axis.of_rows(part).tolist() == [3.0, MOST_LABELS, MOST_LABELS]
+    assert axis.level_texts(part)[1:] == ["2 rare levels", "2 rare levels", "n05"]
+
+
+def test_many_ordinal_levels_share_places_with_their_neighbours():
+    names = [f"n{k:02}" for k in range(50)]
+    values = pd.Series(pd.Categorical(names * 2, names, ordered=True))
+    axis = FeatureAxis(read_table(pd.DataFrame({"a": values}), missing="allow").columns[0])
+    assert len(axis.x) <= 32
+    assert np.concatenate(axis.groups).tolist() == list(range(50))
+    assert sum(axis.bars().rows) == 100
+
+
+def test_bars_of_whole_numbers_do_not_lie_on_each_other():
+    axis, _ = axis_of(np.repeat(np.arange(24.0), 3))
+    bars = axis.bars()
+    assert bars.rows.tolist() == [3.0] * 24
+    assert (bars.left[1:] > bars.right[:-1]).all()
+
+
+@pytest.mark.parametrize("values", [[np.nan, np.nan, 1.0], [np.nan, 1.0, 2.0]])
+def test_missing_values_stand_apart_from_few_values(values):
+    axis, _ = axis_of(values)
+    assert axis.missing_place >= max(axis.x[:-1]) + 1.0 - 1e-9
+    assert axis.drawn_limits[1] > axis.missing_place
+
+
+def test_regions_beyond_the_palette_have_the_colour_of_all_rows():
+    assert region_color(None) == EVERYONE[0]
+    assert region_color(0) == ON_WHITE[0]
+    assert region_color(len(REGIONS)) == EVERYONE[0]

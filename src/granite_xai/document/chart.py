@@ -1,0 +1,631 @@
+"""A chart as plain data: the axis of a feature, and the marks above it.
+
+Pages paint it as SVG, displays on Axes of matplotlib. Both have the same places, ticks and colours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from granite_xai.base.numbers import column_number, share, with_minus
+from granite_xai.base.text import MISSING, distinct_labels
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.tables import LABELLED, Column, Table
+
+FEW_VALUES = 4  # that are points with room around them, and all have a tick
+MOST_DOTS = 12  # values of an ordered feature that are dots; more of them are a line
+MOST_LABELS = 12  # without an order that have a place of their own; rarer ones share one
+MOST_PLACES = 32  # along a line
+BARS = 30  # that show where the rows lie along a line
+HALF_BAR = 0.35  # half the width of the bar of one value, in steps between values
+MISSING_GAP = 0.08  # of the axis, between the last value and missing values
+SKEWED = 20  # times the median, from which on positive values get a logarithmic axis
+FAR_QUANTILE = 0.99  # beyond which values are not drawn where they would take half the axis
+NEARLY = 1 - 1e-12  # shares that are summed up may end below 1
+SLACK = 1e-9  # share of a step by which rounding may miss a round number
+TINY = 1e-300  # instead of a sum of 0 that is divided by
+
+# Colour is the region, and nothing else: the rest is ink, grey, or another dash. The colours stay apart, from
+# each other and from the grey of all rows, for readers of any colour vision.
+BLUE = "#0072B2"
+ORANGE = "#D55E00"
+BLACK = "#222222"
+GREY = "#8C8C8C"
+PALE = "#D9D9D9"
+SIDES = (BLACK, GREY)  # first and second explanation of a question, where no region is drawn
+CASES = (BLUE, ORANGE, "#009E73", "#CC79A7", GREY)  # models or tables that are compared
+ON_WHITE = ("#2a83ee", "#8f4200", "#35835a", "#ad3fa9", "#bd8600", "#265267", "#371a7d", "#670325")
+ON_DARK = ("#3f9bff", "#f9761f", "#9df3df", "#d9a3b8", "#ebe02a", "#35d0fb", "#a056cc", "#bb5438")
+REGIONS = tuple(zip(ON_WHITE, ON_DARK, strict=True))  # by the number of the region
+EVERYONE = ("#8d9298", "#7d848b")  # all rows, and regions beyond the palette
+
+
+def region_color(region: int | None) -> str:
+    """Colour of a region on white paper; None: all rows."""
+    if region is None or region >= len(REGIONS):
+        return EVERYONE[0]
+    return ON_WHITE[region]
+
+
+# The axis of a feature ---------------------------------------------------------------------------------
+
+
+class Tick(NamedTuple):
+    """A place along an axis with its text, which may be cut."""
+
+    place: float
+    text: str
+    full_text: str
+
+
+class Bars(NamedTuple):
+    """Left and right ends of bars along an axis, and the rows of each (their weight)."""
+
+    left: FloatArray
+    right: FloatArray
+    rows: FloatArray
+
+    @property
+    def middles(self) -> FloatArray:
+        """Half way between the ends."""
+        return (self.left + self.right) / 2
+
+
+class FeatureAxis:
+    """Where the values of a feature stand, and what is written there; the same in every panel.
+
+    Numbers stand at their value and dates at their day, names of levels side by side. Missing values stand last.
+
+    Parameters
+    ----------
+    column : Column
+        The feature on all rows.
+    name : str
+        What it is called; empty: the name of the column.
+    counts : array of shape (1 + n_levels,), optional
+        Rows of each level, missing first. None: those of the column.
+    effects : array of shape (1 + n_levels,), optional
+        By which levels without an order are sorted, the highest first. None: as the column has them.
+    most_places : int
+        Along a line.
+
+    Attributes
+    ----------
+    style : "points", "dots" or "line"
+        Points of up to four values, dots on a thin line of up to twelve, or a line.
+    labelled, ordered : bool
+        Whether names stand along it; whether a line may join neighbours.
+    groups : list of arrays
+        Codes of the levels at each place, mostly a single one; -1 for missing, which stands last.
+    x, texts : list
+        The places and what they are called.
+    has_missing, log : bool
+    limits : (float, float)
+        Ends of the axis without missing values.
+    missing_place : float
+    note : str
+        What is unusual about the axis.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from granite_xai.tables import read_table
+    >>> table = read_table(pd.DataFrame({"weather": ["dry", "wet", None, "dry"]}), missing="allow")
+    >>> axis = FeatureAxis(table.columns[0])
+    >>> axis.x, axis.texts
+    ([0.0, 1.0, 2.0], ['dry', 'wet', 'missing (25%)'])
+    """
+
+    def __init__(
+        self,
+        column: Column,
+        name: str = "",
+        counts: FloatArray | None = None,
+        effects: FloatArray | None = None,
+        most_places: int = MOST_PLACES,
+    ) -> None:
+        self.column = column
+        self.name = name or column.name
+        self.counts = level_counts(column) if counts is None else counts
+        self.labelled = column.kind in LABELLED
+        self.ordered = column.is_ordered
+        self.log = False
+        self.note = ""
+        present = self.counts[1:]
+        self.groups = self._groups(present, effects, most_places)
+        self._numbers = _days_or_numbers(column)
+        if self.style == "line" and column.kind == "numeric":
+            self._unskew(present)
+        if column.levels.dtype.kind == "m":
+            self.note = "days"
+        if self.labelled:
+            self.x = [float(place) for place in range(len(self.groups))]
+            places = zip(self.groups, self.x, strict=True)
+            self._numbers = np.zeros(len(column.levels))
+            for group, place in places:
+                self._numbers[group] = place
+        else:
+            self.x = [float(self._numbers[group[0]]) for group in self.groups]
+        self.texts = [self._text(group) for group in self.groups]
+        self.limits = self._limits()
+        self.has_missing = bool(self.counts[0] > 0)
+        self.missing_place = self._missing_place()
+        if self.has_missing:
+            self.groups.append(np.array([-1]))
+            self.x.append(self.missing_place)
+            self.texts.append(f"{MISSING} ({share(float(self.counts[0] / self.counts.sum()))})")
+
+    @classmethod
+    def of(cls, table: Table, position: int, most_places: int = MOST_PLACES) -> FeatureAxis:
+        """The axis of a feature; its name stays different from the others when it is cut."""
+        name = distinct_labels(table.names, 40)[position]
+        return cls(table.columns[position], name, most_places=most_places)
+
+    @property
+    def style(self) -> Literal["points", "dots", "line"]:
+        """How a curve along it is drawn."""
+        n_levels = len(self.column.levels)
+        if n_levels <= FEW_VALUES:
+            return "points"
+        if n_levels <= MOST_DOTS or self.labelled:
+            return "dots"
+        return "line"
+
+    @property
+    def n_present(self) -> int:
+        """Places without that of missing values."""
+        return len(self.x) - self.has_missing
+
+    def _groups(
+        self, counts: FloatArray, effects: FloatArray | None, most_places: int
+    ) -> list[IntArray]:
+        """Codes of the levels at each place."""
+        n_levels = len(counts)
+        if self.ordered:
+            codes = spread_out(counts, most_places)
+            if self.labelled:  # neighbours share a place
+                return np.split(np.arange(n_levels), codes[1:])
+            return [np.array([code]) for code in codes]
+        common = np.sort(np.argsort(-counts, kind="stable")[:MOST_LABELS])
+        rare = np.setdiff1d(np.arange(n_levels), common)
+        if effects is not None:
+            common = common[np.argsort(-effects[1:][common], kind="stable")]
+        groups = [np.array([code]) for code in common]
+        return [*groups, rare] if len(rare) else groups
+
+    def _unskew(self, counts: FloatArray) -> None:
+        """Where the largest values leave no room: a logarithmic axis, or no last hundredth."""
+        values = self._numbers
+        share_up_to = np.cumsum(counts) / max(counts.sum(), TINY)
+        smallest, median, far, largest = values[
+            np.searchsorted(share_up_to, (0.0, 0.5, FAR_QUANTILE, NEARLY))
+        ]
+        if smallest > 0 and largest > SKEWED * median:
+            self.log = True
+            self.note = "logarithmic axis"
+        elif largest - smallest > 2 * (far - smallest) > 0:
+            self._numbers = np.where(values <= far, values, np.nan)
+            self.groups = [group for group in self.groups if values[group[0]] <= far]
+            self.note = f"up to the 99th percentile; the largest value is {column_number(largest)}"
+
+    def _text(self, group: IntArray) -> str:
+        levels = self.column.levels
+        if len(group) > 1 and not self.ordered:
+            return f"{len(group)} rare levels"
+        if len(group) > 1:
+            return f"{levels[group[0]]} – {levels[group[-1]]}"
+        level = levels[group[0]]
+        if self.column.kind == "numeric":
+            return column_number(float(level))
+        if levels.dtype.kind == "M":
+            return str(level.astype("M8[D]"))
+        return str(level)
+
+    def _limits(self) -> tuple[float, float]:
+        """Ends of the axis; single values and names have half a step of room around them."""
+        first, last = (min(self.x), max(self.x)) if self.x else (0.0, 0.0)
+        if self.labelled:
+            return -0.5, max(last, 0.0) + 0.5
+        if self.style != "points":
+            return first, last
+        room = 0.5 * (last - first) / max(len(self.x) - 1, 1) or 0.5
+        return first - room, last + room
+
+    def _missing_place(self) -> float:
+        low, high = self.limits
+        if self.labelled:
+            return high + 0.5
+        if self.style == "points":
+            return high + (high - max(self.x, default=high))
+        end = self.scaled(high)
+        return float(self.unscaled(end + MISSING_GAP * (end - self.scaled(low))))
+
+    @property
+    def drawn_limits(self) -> tuple[float, float]:
+        """Ends of the axis, with room for missing values where there are some."""
+        low, high = self.limits
+        if not self.has_missing:
+            return low, high
+        if self.labelled or self.style == "points":
+            return low, 2 * self.missing_place - high
+        end = self.scaled(self.missing_place)
+        return low, float(self.unscaled(end + MISSING_GAP / 2 * (end - self.scaled(low))))
+
+    def scaled(self, place: Any) -> Any:
+        """Places on the scale of the axis: their logarithms, or as they are."""
+        return np.log(place) if self.log else place
+
+    def unscaled(self, place: Any) -> Any:
+        """The places of numbers on the scale of the axis."""
+        return np.exp(place) if self.log else place
+
+    def places(self, column: Column) -> FloatArray:
+        """The place of each level of a column, (1 + n_levels,), missing first; nan: it is not drawn.
+
+        Parameters
+        ----------
+        column : Column
+            The feature on other rows, or on some of these.
+        """
+        if not self.labelled:
+            numbers = _days_or_numbers(column)
+            if len(self._numbers) and np.isnan(self._numbers).any():
+                numbers = np.where(numbers <= self.limits[1], numbers, np.nan)
+            return np.append(self.missing_place, numbers)
+        levels = self.column.levels.tolist()
+        place_of = dict(zip(levels, self._numbers.tolist(), strict=True))
+        places = [place_of.get(level, np.nan) for level in column.levels.tolist()]
+        return np.array([self.missing_place, *places], dtype=np.float64)
+
+    def of_rows(self, column: Column) -> FloatArray:
+        """The place of each row, on which ``column`` is the feature (nan: it is not drawn)."""
+        return self.places(column)[column.codes + 1]
+
+    def level_texts(self, column: Column) -> list[str | None]:
+        """What each level of a column is called in a frame, missing first; None for numbers."""
+        if column.kind == "numeric":
+            return [MISSING, *[None] * len(column.levels)]
+        text_of = dict(zip(self.x, self.texts, strict=True)) if self.labelled else {}
+        names = []
+        for level, place in zip(column.levels, self.places(column)[1:].tolist(), strict=True):
+            shared = self.labelled and place in text_of and not np.isnan(place)
+            names.append(text_of[place] if shared else str(level))
+        return [MISSING, *names]
+
+    def at_places(self, values: FloatArray, line_of_level: IntArray | None = None) -> FloatArray:
+        """Values at the places: means over their levels, by rows, (n_places, ...).
+
+        Parameters
+        ----------
+        values : array of shape (n_lines, ...)
+        line_of_level : array of shape (1 + n_levels,), optional
+            Line of each level among the values, missing first. None: the values have one for each.
+        """
+        means = []
+        for group in self.groups:
+            lines = group + 1 if line_of_level is None else line_of_level[group + 1]
+            counts = self.counts[group + 1]
+            means.append(counts / max(counts.sum(), TINY) @ values[lines])
+        return np.array(means, dtype=np.float64)
+
+    def reaches(self, counts: FloatArray) -> list[bool]:
+        """Whether some rows reach each place.
+
+        Ordered values reach from the smallest to the largest, labels where they occur.
+
+        Parameters
+        ----------
+        counts : array of shape (1 + n_levels,)
+            Rows of each level, missing first.
+        """
+        present = np.flatnonzero(counts[1:])
+        reached = []
+        for group in self.groups:
+            occurs = bool(counts[group + 1].any())
+            if self.ordered and len(present) and group[0] >= 0:
+                occurs = bool(present[0] <= group[-1] and group[0] <= present[-1])
+            reached.append(occurs)
+        return reached
+
+    def bars(self, counts: FloatArray | None = None) -> Bars:
+        """Bars that show where rows lie: one a place, or equally wide ones along a line.
+
+        Parameters
+        ----------
+        counts : array of shape (1 + n_levels,), optional
+            Rows of each level, missing first; None: all rows.
+        """
+        counts = self.counts if counts is None else counts
+        x = self.scaled(np.array(self.x))
+        every_level_has_a_place = self.n_present == len(self.counts) - 1
+        if self.labelled or self.style != "line" or every_level_has_a_place:
+            rows = np.array([counts[group + 1].sum() for group in self.groups], dtype=np.float64)
+            steps = np.diff(np.sort(x[: self.n_present]))
+            half = HALF_BAR * float(steps.min(initial=np.inf))
+            if not math.isfinite(half):
+                half = HALF_BAR
+            return Bars(self.unscaled(x - half), self.unscaled(x + half), rows)
+        low, high = self.scaled(np.array(self.limits))
+        edges = np.linspace(low, high, BARS + 1)
+        drawn = np.isfinite(self._numbers)
+        places = np.clip(self.scaled(self._numbers[drawn]), low, high)
+        rows = np.histogram(places, edges, weights=counts[1:][drawn])[0]
+        left, right = edges[:-1], edges[1:]
+        if self.has_missing:
+            half = (right[0] - left[0]) / 2
+            left, right = np.append(left, x[-1] - half), np.append(right, x[-1] + half)
+            rows = np.append(rows, counts[0])
+        return Bars(self.unscaled(left), self.unscaled(right), rows)
+
+    def ticks(self, letters: float, few: bool = False) -> list[Tick]:
+        """Ticks with texts that fit side by side.
+
+        Parameters
+        ----------
+        letters : float
+            That fit along the axis.
+        few : bool
+            A small chart, with room for two or three of them.
+        """
+        kind = "names" if self.labelled else "numbers"
+        if self.column.levels.dtype.kind == "M":
+            kind = "dates"
+        return ticks_along(
+            self.x, self.texts, letters, kind=kind, log=self.log, gone=self.has_missing, few=few
+        )
+
+
+def level_counts(column: Column) -> FloatArray:
+    """Rows of each level, missing first, (1 + n_levels,); without rows each level counts as one."""
+    if not len(column.codes):
+        return np.append(0.0, np.ones(len(column.levels)))
+    counts = np.bincount(column.codes + 1, minlength=len(column.levels) + 1)
+    return counts.astype(np.float64)
+
+
+def spread_out(counts: FloatArray, points: int) -> IntArray:
+    """Codes of the levels to draw: all of few ones, otherwise quantiles of the rows, with both ends.
+
+    Parameters
+    ----------
+    counts : array of shape (n_levels,)
+    points : int
+        Quantiles.
+    """
+    n_levels = len(counts)
+    if n_levels <= points:
+        return np.arange(n_levels)
+    rows_up_to = np.cumsum(counts)
+    wanted_rows = np.linspace(0, rows_up_to[-1], points) * NEARLY
+    quantiles = np.clip(np.searchsorted(rows_up_to, wanted_rows), 0, n_levels - 1)
+    return np.unique([0, *quantiles.tolist(), n_levels - 1])
+
+
+def _days_or_numbers(column: Column) -> FloatArray:
+    """Levels as numbers, (n_levels,): dates and durations in days; the place of a name."""
+    levels = column.levels
+    if column.kind in LABELLED:
+        return np.arange(len(levels), dtype=np.float64)
+    if column.kind == "date":
+        origin = np.datetime64(0, "s") if levels.dtype.kind == "M" else np.timedelta64(0, "s")
+        return np.asarray((levels - origin) / np.timedelta64(1, "D"), dtype=np.float64)
+    return np.asarray(levels, dtype=np.float64)
+
+
+# Ticks -------------------------------------------------------------------------------------------------
+
+NUMBER_LETTERS = 8  # that the room of a number holds
+DATE_LETTERS = 12
+FEWEST_NAME_LETTERS = 4
+MISSING_LETTERS = 9
+DATE_STEPS = (("Y", (1, 2, 5, 10, 20, 50, 100)), ("M", (1, 2, 3, 6)), ("D", (1, 2, 7, 14)),
+              ("h", (1, 3, 6, 12)), ("m", (1, 5, 15, 30)), ("s", (1, 5, 15, 30)))  # fmt: skip
+DATE_DAYS = {"Y": 365.2425, "M": 30.44, "D": 1.0, "h": 1 / 24, "m": 1 / 1440, "s": 1 / 86400}
+
+
+def ticks_along(
+    x: Sequence[float],
+    texts: Sequence[str],
+    letters: float,
+    *,
+    kind: str,
+    log: bool = False,
+    gone: bool = False,
+    few: bool = False,
+) -> list[Tick]:
+    """Ticks of an axis; see `FeatureAxis.ticks`.
+
+    Parameters
+    ----------
+    x, texts : sequences
+        Places and their texts.
+    letters, few
+        As in `FeatureAxis.ticks`.
+    kind : "names", "numbers" or "dates"
+    log : bool
+    gone : bool
+        Whether the last place is that of missing values.
+    """
+    if kind == "numbers":
+        texts = [with_minus(text) for text in texts]
+    named = [Tick(place, text, text) for place, text in zip(x, texts, strict=True)]
+    n_present = len(named) - gone
+    room = max(2, int(letters / NUMBER_LETTERS))
+    if kind == "names" or n_present <= min(room, FEW_VALUES):
+        return _ticks_of_names(named, letters)
+    missing = [named[-1]._replace(text=MISSING)] if gone else []
+    low, high = x[0], x[n_present - 1]
+    end = high
+    if missing:
+        taken = MISSING_LETTERS / max(letters, 1) - MISSING_GAP
+        end = high - max(taken, 0.0) * (high - low)
+        if log:
+            end = high * (low / high) ** max(taken, 0.0)
+    if kind == "dates":
+        most = 2 if few else max(2, int(letters / DATE_LETTERS))
+        return [*(tick for tick in date_ticks(low, high, most) if tick.place <= end), *missing]
+    most = 2 if few else max(3, min(6, room))
+    numbers = _powers(low, high) if log else round_ticks(low, high, most)
+    if len(numbers) < 2:
+        numbers = round_ticks(low, high, 4)
+    texts = [with_minus(column_number(number)) for number in numbers]
+    ticks = [Tick(number, text, text) for number, text in zip(numbers, texts, strict=True)]
+    return [*(tick for tick in ticks if tick.place <= end), *missing]
+
+
+def _ticks_of_names(ticks: list[Tick], letters: float) -> list[Tick]:
+    """As many names as fit, cut to the room that each has, and never where they differ."""
+    if not ticks:
+        return []
+    n_fitting = max(2, int(letters / FEWEST_NAME_LETTERS))
+    step = math.ceil(len(ticks) / n_fitting)
+    each = max(4, int(letters * step / len(ticks)) - 1)
+    texts = distinct_labels([tick.text for tick in ticks], each)
+    named = [tick._replace(text=text) for tick, text in zip(ticks, texts, strict=True)]
+    return named[::step]
+
+
+def round_ticks(low: float, high: float, steps: int = 5) -> list[float]:
+    """Round numbers inside a range: multiples of 1, 2 or 5 times a power of ten.
+
+    Parameters
+    ----------
+    low, high : float
+    steps : int
+        Between them, at most. Where the range is empty or endless, the only number is ``low``.
+
+    Examples
+    --------
+    >>> round_ticks(0.0, 23.0)
+    [0.0, 5.0, 10.0, 15.0, 20.0]
+    """
+    span = high - low
+    if not span > 0 or not math.isfinite(span):
+        return [low]
+    smallest_step = span / steps
+    power = 10.0 ** math.floor(math.log10(smallest_step))
+    candidates = [power * factor for factor in (1, 2, 5, 10)]
+    step = next(size for size in candidates if size >= smallest_step * (1 - SLACK))
+    first = math.ceil(low / step - SLACK)
+    last = math.floor(high / step + SLACK)
+    digits = 12 - math.floor(math.log10(step))
+    return [round(i * step, digits) + 0.0 for i in range(first, last + 1)]  # + 0.0: no -0.0
+
+
+def _powers(low: float, high: float) -> list[float]:
+    """Powers of ten, and three times these where there are few, inside a range."""
+    factors = (1.0, 3.0) if high < 300 * low else (1.0,)
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    numbers = [factor * 10.0**exponent for exponent in exponents for factor in factors]
+    return [number for number in numbers if low * (1 - SLACK) <= number <= high * (1 + SLACK)]
+
+
+def date_ticks(low: float, high: float, most: int) -> list[Tick]:
+    """Round dates inside a range of days since 1970: years, months, days, hours, minutes or seconds.
+
+    Examples
+    --------
+    >>> [tick.text for tick in date_ticks(18262.0, 19000.0, 4)]
+    ['2020', '2021', '2022']
+    """
+    days = (high - low) / max(most, 1)
+    units = [(unit, step) for unit, steps in reversed(DATE_STEPS) for step in steps]
+    unit, step = next(
+        ((unit, step) for unit, step in units if DATE_DAYS[unit] * step >= days), ("Y", 200)
+    )
+    second = np.timedelta64(1, "s")
+    ends = [np.datetime64(round(86400 * place), "s") for place in (low, high)]
+    first = int(np.ceil((ends[0].astype(f"M8[{unit}]").astype(np.int64)) / step)) * step
+    numbers = np.arange(first, ends[1].astype(f"M8[{unit}]").astype(np.int64) + 1, step)
+    ticks = []
+    for date in numbers.astype(f"M8[{unit}]"):
+        place = float((date.astype("M8[s]") - np.datetime64(0, "s")) / second) / 86400
+        text = str(date) if unit in "YMD" else str(date.astype("M8[s]"))[5:16].replace("T", " ")
+        if low - SLACK <= place <= high + SLACK:
+            ticks.append(Tick(place, text, text))
+    return ticks
+
+
+# Marks -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mark:
+    """One thing drawn along an axis: a thick line with its band, a thin curve of one row, points, or bars.
+
+    Parameters
+    ----------
+    shape : "line", "curve", "points" or "bars"
+    name : str
+        What it is of: an explanation, a case, the rows.
+    x, y : arrays of shape (n,)
+    texts : sequence of str or None
+        What the places are called, "missing" where a value is missing; None for numbers.
+    low, high : arrays of shape (n,), optional
+        Ends of its band, or of the bars of its points.
+    end : array of shape (n,), optional
+        Right ends of bars.
+    joined : bool
+        Whether a line joins the places; missing values always stand alone.
+    color : str
+        Empty: that of the chart.
+    dashed : bool
+    """
+
+    shape: Literal["line", "curve", "points", "bars"]
+    name: str
+    x: FloatArray
+    y: FloatArray
+    texts: Sequence[str | None] = ()
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    end: FloatArray | None = None
+    joined: bool = True
+    color: str = ""
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chart:
+    """Marks above the axis of a feature.
+
+    Parameters
+    ----------
+    axis : FeatureAxis
+    marks : tuple of Mark
+    region : int or None
+        Whose colour its marks have; None: all rows.
+    title : str
+    note : str
+        What stands in its corner.
+    """
+
+    axis: FeatureAxis
+    marks: tuple[Mark, ...]
+    region: int | None = None
+    title: str = ""
+    note: str = ""
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The lowest and the highest value of its marks but the bars; (0, 1) where there are none."""
+        return limits_of([self])
+
+
+def limits_of(charts: Sequence[Chart]) -> tuple[float, float]:
+    """The lowest and the highest value of some charts, which are drawn on one scale."""
+    ends = []
+    for chart in charts:
+        for mark in chart.marks:
+            if mark.shape != "bars":
+                ends += [values for values in (mark.y, mark.low, mark.high) if values is not None]
+    heights = np.concatenate([*ends, np.zeros(0)])
+    heights = heights[np.isfinite(heights)]
+    if not len(heights):
+        return 0.0, 1.0
+    return float(heights.min()), float(heights.max())

@@ -1,1 +1,0 @@
-"""Studies that fit more than once."""

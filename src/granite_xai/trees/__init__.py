@@ -1,1 +1,0 @@
-"""E_S and Shapley values read off tree ensembles."""
