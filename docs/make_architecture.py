@@ -37,7 +37,10 @@ ROOMS: dict[str, tuple[str, str]] = {
     "curves": ("G", "One curve per feature and region, and the description they make"),
     "search": ("Ω", "From R to a tree: cuts, tables of sums, growth, looking ahead, other cuts"),
     "fitting": ("", "One fit: settings, plan, search, judgement; path and stability; the result"),
-    "results": ("", "What a fit says about regions, rows and its own values, in words; comparisons, groups of features"),
+    "results": (
+        "",
+        "What a fit says about regions, rows and its own values, in words; comparisons, groups of features",
+    ),
     "estimator": ("", "Granite: options, fit and methods"),
     "frameworks": ("Ω", "Earlier methods, one file each: clusters, cohorts, the original trees"),
     "partitioners": ("", "Ways to regions for partitioner=, by name"),
