@@ -39,6 +39,7 @@ from .base.errors import (
     ResourceError as ResourceError,
 )
 from .base.limits import Resources as Resources
+from .curves.shared import SharedCurves as SharedCurves
 from .display.comparison import ComparisonDisplay as ComparisonDisplay
 from .display.effect import EffectDisplay as EffectDisplay
 from .display.importance import ImportanceDisplay as ImportanceDisplay

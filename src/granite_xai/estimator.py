@@ -17,6 +17,7 @@ from granite_xai.base.errors import DataWarning, Diagnostics, warn
 from granite_xai.base.limits import Resources
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.curves.shared import SharedCurves
 from granite_xai.fitting.evaluation import Evaluation, evaluate_rows
 from granite_xai.fitting.fit import fit, path_of_fit, plan_of, search_halves
 from granite_xai.fitting.fit_result import FitResult
@@ -86,6 +87,10 @@ class Granite(GraniteBase):
         Rows that are held out of the search and judge its regions: "auto" a third of the rows that are used, at most
         4,000, none of fewer than 600; none; a share of the rows; or rows of your own (for risk: rows that the model has
         not seen). At least 30, or none.
+    shared_curves : "auto" or float
+        Regions share the curve of a feature where that changes little: what is described falls by no more than this
+        share of what regions add, or by half a point, where that is more. "auto": 0.05, and nothing is shared without a
+        ``confidence_level``. 0: one curve per feature and region. It changes neither regions nor what they leave.
     n_jobs : int, optional
         Threads for the search, as in scikit-learn; None: what ``joblib.parallel_config`` says, otherwise one. Inside
         ``joblib.parallel_config(backend="loky")``, ``"dask"`` (with a ``distributed.Client``) or ``"ray"`` it is also
@@ -104,8 +109,10 @@ class Granite(GraniteBase):
         Disagreement on all rows before any split, 1.0 (in shares) for several questions; and that of each question.
     remaining_ : float
         Share of it that is left in the regions; 0.0 when there is nothing to explain.
+    curves_ : SharedCurves
+        The curves that describe the model, each told once.
     fidelity_, global_fidelity_ : float
-        Share of the prediction's variance that an additive surrogate (`predict`) explains, with and without regions.
+        Share of the prediction's variance that they (`predict`) explain, with regions, and one curve per feature.
         Where ``features`` names some of the columns, the model is asked about the others when this is first read.
     estimate_ : Estimate or None
         Share left on the held-out rows, corrected for chance, with an interval: the number to quote. Without held-out
@@ -150,6 +157,7 @@ class Granite(GraniteBase):
         max_samples: int | str | None = "auto",
         confidence_level: float | None = 0.95,
         holdout: Any = "auto",
+        shared_curves: float | str = "auto",
         n_jobs: int | None = None,
         random_state: Any = 0,
         resources: Resources | None = None,
@@ -174,6 +182,7 @@ class Granite(GraniteBase):
         self.max_samples = max_samples
         self.confidence_level = confidence_level
         self.holdout = holdout
+        self.shared_curves = shared_curves
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.resources = resources
@@ -393,14 +402,19 @@ class Granite(GraniteBase):
         return measured
 
     @property
+    def curves_(self) -> SharedCurves:
+        """The curves that describe the model; regions share those that differ little between them."""
+        return fitted_view(self, several=True).result.shared_curves.value
+
+    @property
     def fidelity_(self) -> float:
-        """Share of the prediction's variance that an additive surrogate explains in the regions."""
-        return fitted_view(self, several=True).result.curves.value.fidelity
+        """Share of the prediction's variance that these curves explain in the regions."""
+        return self.curves_.fidelity
 
     @property
     def global_fidelity_(self) -> float:
-        """The same without regions."""
-        return fitted_view(self, several=True).result.curves.value.global_fidelity
+        """The same with one curve per feature."""
+        return self.curves_.global_fidelity
 
     @property
     def path_(self) -> Any:

@@ -91,7 +91,8 @@ from granite_xai.base.files import (
 )
 from granite_xai.base.limits import Resources
 from granite_xai.base.typing import IntArray
-from granite_xai.curves.curves import Curve, RegionSurrogate, Surrogate, SurrogateFit
+from granite_xai.curves.curves import Curve, RegionSurrogate, RowCurves, Surrogate, SurrogateFit
+from granite_xai.curves.shared import SharedCurve, SharedCurves
 from granite_xai.estimator import Granite, set_fitted_attributes
 from granite_xai.evaluations.needs import Needs
 from granite_xai.evaluations.probe import Probe, Probed
@@ -372,6 +373,7 @@ def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
             "fidelity": curves.fidelity,
             "global_fidelity": curves.global_fidelity,
         },
+        "shared_curves": result.shared_curves.value,
         "estimate": result.estimate,
         "nodes": result.nodes,
         "stability": result.stability,
@@ -583,6 +585,7 @@ def _read_result(
         settings = settings.with_alpha(path.chosen.alpha)
     weights = [weight for _, weight in settings.questions]
     curves = _read_curves(kept["curves"], regions, rows, len(partition))
+    shared_curves = _read_shared_curves(kept["shared_curves"], regions, rows, len(partition))
     return FitResult(
         settings=settings,
         rows=rows,
@@ -594,6 +597,7 @@ def _read_result(
         partition=partition,
         regions=regions,
         curves=Deferred(lambda: curves, now=True),
+        shared_curves=Deferred(lambda: shared_curves, now=True),
         estimate=kept["estimate"],
         nodes=kept["nodes"],
         stability=kept["stability"],
@@ -602,6 +606,37 @@ def _read_result(
         from_file=FromFile(row=data["row"], rows=rows_of_file),
         **shared,
     )
+
+
+def _read_shared_curves(curves: Any, regions: IntArray, rows: Rows, n_regions: int) -> SharedCurves:
+    """The curves of a file, with the rows that effects of several columns need."""
+    place = "fit.shared_curves"
+    require(isinstance(curves, SharedCurves), place, "are none")
+    n_curves, n_pieces = len(curves.all_curves), len(curves.pieces)
+    for name, shape in (
+        ("of_regions", (n_regions, n_pieces)),
+        ("of_all_rows", (n_pieces,)),
+        ("means", (n_regions,)),
+        ("centres", (n_regions, n_pieces)),
+        ("centres_of_all_rows", (n_pieces,)),
+        ("sizes", (n_pieces,)),
+    ):
+        values = getattr(curves, name)
+        require(values.shape == shape, f"{place}.{name}", "are not one for each piece")
+        is_place = values.dtype.kind != "i" or bool(np.all((values >= 0) & (values < n_curves)))
+        require(is_place, f"{place}.{name}", "are no places of curves")
+    for curve in curves.all_curves:
+        if curve.column is None:
+            continue
+        around = curve.row_curves.value
+        sizes = {
+            len(values)
+            for values in (curve.effects, curve.shares, around.errors, around.low, around.high)
+        }
+        has_levels = sizes == {len(curve.column.levels) + 1}
+        require(has_levels, place, f"of {curve.column.name!r} are not one a value")
+    found: SharedCurves = replace(curves, table=rows.table, regions=regions, weights=rows.weights)
+    return found
 
 
 def _read_curves(
@@ -995,6 +1030,9 @@ class _Plain:
         for name, hint in inspect.get_annotations(kind).items():
             if name in parts:
                 require(_fits(parts[name], str(hint)), f"{place}.{name}", f"is not of type {hint}")
+        if kind is SharedCurves:  # whoever has rows puts them there
+            nothing = np.empty(0, dtype=np.intp)
+            parts = {**parts, "table": self.table, "regions": nothing, "weights": nothing}
         if kind is RegionSurrogate:  # whoever has rows puts them there
             parts["rows"] = np.empty(0, dtype=np.intp)
         if kind is Intervals:
@@ -1045,6 +1083,7 @@ RECORDS: dict[str, type[Any]] = {
         *(Copula, Margin, Cells, Probe),
         # What was found
         Detached,
+        *(SharedCurves, SharedCurve, RowCurves),
         *(Curve, RegionSurrogate, NodeFigures, NodeFigure, Stability, SplitStability),
         *(Estimate, EstimateLine, DescribedShares, DescribedShare, TreePath, PathStep),
     )
@@ -1058,6 +1097,7 @@ LEARNED = (ExactBins, LevelBins, IntervalBins, TreeBins, References, Intervals, 
 _OMITTED: dict[type[Any], tuple[str, ...]] = {
     Intervals: ("ends",),
     RegionSurrogate: ("rows",),
+    SharedCurves: ("table", "regions", "weights"),
     Cells: ("curves", "vectors", "mass"),
     Detached: ("outputs",),
 }

@@ -348,7 +348,7 @@ def assert_shares(g, model, X, weights=None, is_probability=False):
 def test_curves_of_dependent_columns_add_up_to_the_mean_of_the_model():
     """Counted from the mean prediction the same curves describe 0 %: their sum is off by a constant."""
     X = pd.DataFrame(one_factor(3000, 3, 0.94, seed=0), columns=["a", "b", "c"])
-    g = gx.Granite(squared_sum).fit(X)
+    g = gx.Granite(squared_sum, shared_curves=0).fit(X)
     estimate = assert_shares(g, squared_sum, X)
     assert 0.5 < estimate.global_fidelity < 0.7
     search = X.iloc[g.diagnostics_["rows"]["search"]]
@@ -369,7 +369,7 @@ def test_weighted_rows_and_categories_that_depend_on_a_number():
         product = rows["height"].to_numpy(dtype=float) * rows["weight"].to_numpy(dtype=float)
         return product + 2 * sign * rows["weight"].to_numpy(dtype=float)
 
-    g = gx.Granite(model, max_depth=2).fit(X, sample_weight=row_weights)
+    g = gx.Granite(model, max_depth=2, shared_curves=0).fit(X, sample_weight=row_weights)
     assert len(g.partition_) > 1
     assert_shares(g, model, X, weights=row_weights)
 
@@ -390,7 +390,7 @@ def test_probabilities_are_centred_first_and_cut_last():
             return np.column_stack([1 - positive, positive])
 
     classifier = Steep()
-    g = gx.Granite(classifier, max_depth=2).fit(X)
+    g = gx.Granite(classifier, max_depth=2, shared_curves=0).fit(X)
     probability = lambda rows: classifier.predict_proba(rows)[:, 1]  # noqa: E731
     assert_shares(g, probability, X, is_probability=True)
 
@@ -402,7 +402,7 @@ def test_of_several_outputs_each_is_described_by_itself():
         values = np.asarray(rows, dtype=float)
         return np.column_stack([squared_sum(values), values[:, 0] * np.sign(values[:, 1])])
 
-    g = gx.Granite(both, output="all", max_depth=2).fit(X)
+    g = gx.Granite(both, output="all", max_depth=2, shared_curves=0).fit(X)
     search = np.array(g.diagnostics_["rows"]["search"])
     shares = []
     for number in range(2):

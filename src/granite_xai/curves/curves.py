@@ -28,6 +28,9 @@ from granite_xai.evaluations.values import Cells
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Outline, Table, require_rows
 
+ROUNDING = 1e-12  # share of the largest prediction, or of a mass, that is rounding
+BAND = (0.05, 0.95)  # nine rows in ten
+
 # Curves ----------------------------------------------------------------------------------------------
 
 
@@ -214,6 +217,110 @@ def _shares_of_levels(column: Column, shares: FloatArray) -> FloatArray:
     by_level = np.bincount(column.codes + 1, weights=shares, minlength=len(column.levels) + 1)[1:]
     total = float(by_level.sum())
     return np.asarray(by_level / total if total > 0 else by_level)
+
+
+# Curves of single rows ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowCurves:
+    """How the curves of single rows run around their mean curve; arrays of shape (1 + levels,).
+
+    Attributes
+    ----------
+    errors : array
+        Standard error of each effect, over rows or clusters of rows.
+    low, high : arrays
+        Where the curves of nine rows in ten lie, each less its own mean.
+    spread : float
+        How far single rows move along the curve: root mean square of their own effects at their own values.
+    """
+
+    errors: FloatArray
+    low: FloatArray
+    high: FloatArray
+    spread: float
+
+
+def row_curves(
+    column: Column,
+    evaluations: Evaluations,
+    rows: IntArray,
+    clusters: IntArray,
+    effects: FloatArray,
+) -> RowCurves:
+    """How the curves of single rows run around their mean curve.
+
+    They are known at the values that stand for the column; between these, what surrounds the mean curve is
+    interpolated.
+
+    Parameters
+    ----------
+    column : Column
+    evaluations : Evaluations
+        Of all search rows.
+    rows : array of int
+        Those of a node.
+    clusters : array of shape (n_inside,)
+        Number of the cluster of each of them.
+    effects : array of shape (1 + levels,)
+        Their mean curve.
+    """
+    if len(rows) == 0:
+        unknown = np.full(len(effects), np.nan)
+        return RowCurves(errors=unknown, low=unknown, high=unknown, spread=np.nan)
+    matrix = _shown_matrix(evaluations, column)
+    predictions, codes = matrix.values[rows], matrix.codes[rows]
+    shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
+    of_values = np.bincount(codes, weights=shares, minlength=predictions.shape[1])
+    curves = predictions - (predictions @ of_values)[:, None]
+    curves[np.abs(curves) < ROUNDING * np.abs(evaluations.f).max()] = 0.0
+    mean = shares @ curves
+    numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+    by_cluster = np.zeros((int(numbers.max()) + 1, len(mean)))
+    np.add.at(by_cluster, numbers, (curves - mean) * shares[:, None])
+    low, high = _weighted_quantiles(curves, shares, BAND)
+    own = curves[np.arange(len(rows)), codes]
+    return RowCurves(
+        errors=_at_levels(column, matrix, np.sqrt(np.square(by_cluster).sum(axis=0))),
+        low=effects + _at_levels(column, matrix, low - mean),
+        high=effects + _at_levels(column, matrix, high - mean),
+        spread=float(np.sqrt(shares @ np.square(own))),
+    )
+
+
+def _shown_matrix(evaluations: Evaluations, column: Column) -> Matrix:
+    """``E`` of a column, also where the evaluations hold that of the others, or none as it is the only one."""
+    if evaluations.n_columns == 1:
+        _, carriers, codes = np.unique(column.codes, return_index=True, return_inverse=True)
+        return Matrix(np.tile(evaluations.f[carriers], (len(evaluations), 1)), codes.reshape(-1))
+    matrix, is_shown = evaluations.reading(frozenset({column.position}))
+    return matrix if is_shown else matrix.turned()
+
+
+def _weighted_quantiles(
+    lines: FloatArray, shares: FloatArray, bounds: Sequence[float]
+) -> FloatArray:
+    """For each bound the smallest value of each column of lines that such a share of the rows does not exceed."""
+    order = np.argsort(lines, axis=0, kind="stable")
+    up_to = np.cumsum(shares[order], axis=0)
+    ranked = np.take_along_axis(lines, order, axis=0)
+    quantiles = []
+    for bound in bounds:
+        places = (up_to < bound * (1.0 - ROUNDING)).sum(axis=0)
+        quantiles.append(ranked[places, np.arange(lines.shape[1])])
+    return np.stack(quantiles)
+
+
+def _at_levels(column: Column, matrix: Matrix, at_values: FloatArray) -> FloatArray:
+    """Something known at the values that stand for a column, of a missing value and every level, (1 + levels,)."""
+    at_levels = np.zeros(len(column.levels) + 1)
+    at_levels[column.codes + 1] = at_values[matrix.codes]
+    if column.is_ordered and matrix.levels is not None:
+        is_level = matrix.levels >= 0
+        numbers = as_numbers(sortable_levels(column, column)[0], column)
+        at_levels[1:] = np.interp(numbers, numbers[matrix.levels[is_level]], at_values[is_level])
+    return at_levels
 
 
 # Descriptions ------------------------------------------------------------------------------------------

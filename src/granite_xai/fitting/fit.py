@@ -14,7 +14,9 @@ from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.parallel import Meter, one_blas_thread, progress
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.curves.curves import CurveMaker
+from granite_xai.curves.curves import CurveMaker as OldMaker
+from granite_xai.curves.description import CurveMaker
+from granite_xai.curves.shared import joined
 from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.evaluations.limits import require_table_room
@@ -313,7 +315,12 @@ def _note_other_cuts(search: Search, partition: Partition) -> None:
 
 
 def _described(
-    opened: Opened, searching: Searching, search: Search, sample: Sample, regions: PartitionResult
+    opened: Opened,
+    searching: Searching,
+    search: Search,
+    sample: Sample,
+    regions: PartitionResult,
+    output_name: str = "",
 ) -> FitResult:
     """What was found, with the curves of the regions."""
     table = sample.rows.table
@@ -332,16 +339,35 @@ def _described(
             evaluations=complete.outputs[output],
             players=questions[0].first.layout.explained,
             order=questions[0].order,
+            clusters=sample.rows.clusters,
             cells=cells,
             is_centred=settings.level is not None,
+            shared=settings.shared_curves,
             is_probability=opened.model.is_probability,
+            output=output,
+            output_name=output_name,
+        )
+
+    def make_old() -> OldMaker:
+        new = maker.value
+        return OldMaker(
+            table=table,
+            evaluations=new.evaluations,
+            players=new.players,
+            order=new.order,
+            cells=new.cells,
+            is_centred=new.is_centred,
+            is_probability=new.is_probability,
             output=output,
         )
 
     maker = Deferred(make_curves)
     is_answered = coalitions <= answered_coalitions(sample)
     with one_blas_thread():
-        curves = Deferred(lambda: maker.value.fit(rows_of_regions), now=is_answered)
+        curves = Deferred(lambda: make_old().fit(rows_of_regions))
+        shared_curves = Deferred(
+            lambda: maker.value.shared_curves(regions.partition, region_of_row), now=is_answered
+        )
     return FitResult(
         settings=settings,
         model=opened.model,
@@ -356,6 +382,7 @@ def _described(
         partition=regions.partition,
         regions=region_of_row,
         curves=curves,
+        shared_curves=shared_curves,
         sample=sample,
         curve_maker=maker,
         learned={
@@ -402,6 +429,7 @@ def _with_each_output(
             search_of_output,
             search_of_output.sample,
             search_of_output.regions(),
+            output_name=str(name),
         )
     curves = [result.curves.value for result in outputs.values()]
     of_all = replace(
@@ -409,7 +437,14 @@ def _with_each_output(
         fidelity=float(np.mean([of_output.fidelity for of_output in curves])),
         global_fidelity=float(np.mean([of_output.global_fidelity for of_output in curves])),
     )
-    return replace(joint, outputs=outputs, curves=Deferred(lambda: of_all, now=True))
+    of_outputs = [of_output.shared_curves for of_output in outputs.values()]
+    shared_curves = Deferred(lambda: joined([each.value for each in of_outputs]), now=True)
+    return replace(
+        joint,
+        outputs=outputs,
+        curves=Deferred(lambda: of_all, now=True),
+        shared_curves=shared_curves,
+    )
 
 
 def _judged(result: FitResult, sample: Sample, held_out: Rows | None) -> FitResult:

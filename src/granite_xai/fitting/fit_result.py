@@ -13,7 +13,9 @@ from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.curves.curves import CurveMaker, SurrogateFit
+from granite_xai.curves.curves import SurrogateFit
+from granite_xai.curves.description import CurveMaker
+from granite_xai.curves.shared import SharedCurves
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.fitting.path import Path
 from granite_xai.fitting.plan import Plan
@@ -60,6 +62,8 @@ class FitResult:
         Region of each row.
     curves : Deferred of SurrogateFit
         What describes the model; it asks the model where the questions are about some of the columns.
+    shared_curves : Deferred of SharedCurves
+        The same, told once where regions differ little.
     sample, curve_maker : Sample, Deferred of CurveMaker, optional
         What the model said about the rows, and what curves are made of; only the object that was fitted keeps them.
     estimate : Estimate, optional
@@ -89,6 +93,7 @@ class FitResult:
     partition: Partition
     regions: IntArray
     curves: Deferred[SurrogateFit]
+    shared_curves: Deferred[SharedCurves]
     sample: Sample | None = None
     curve_maker: Deferred[CurveMaker] | None = None
     estimate: Estimate | None = None

@@ -27,7 +27,6 @@ from granite_xai.evaluations.evaluations import Evaluations, Sample
 from granite_xai.evaluations.needs import Needs
 from granite_xai.evaluations.request import reads_parts_of_sets, reads_single_columns
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.judge import predict_by_curves
 from granite_xai.fitting.opening import target_for
 from granite_xai.fitting.plan import Plan
 from granite_xai.models.columns import read_input
@@ -171,9 +170,7 @@ class FittedGranite:
         """What the curves of each row's region add up to, (n_rows,), or (n_rows, n_outputs)."""
         regions = self.regions(table)
         fits = list(self.result.outputs.values()) or [self.result]
-        predicted = [
-            predict_by_curves(fit.curves.value.surrogate, table, regions, fit.model) for fit in fits
-        ]
+        predicted = [fit.shared_curves.value.predict(table, regions, fit.model) for fit in fits]
         return np.stack(predicted, axis=1) if self.result.outputs else predicted[0]
 
     def held_out_fidelity(self, X: Any) -> float:

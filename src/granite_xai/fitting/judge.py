@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.parallel import one_blas_thread
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.curves.curves import CurveMaker, Surrogate, SurrogateFit, in_unit_interval
+from granite_xai.base.typing import IntArray
+from granite_xai.curves.description import CurveMaker
+from granite_xai.curves.sharing import Nodes
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.fitting.find import Searching
 from granite_xai.fitting.fit_result import FitResult
@@ -32,9 +32,7 @@ from granite_xai.inference.estimate import (
 )
 from granite_xai.inference.nodes import NodeFigures, measure_nodes
 from granite_xai.inference.noise import Chance, Signs
-from granite_xai.models import Predictor
 from granite_xai.search.problem import GivenRules
-from granite_xai.tables import Table
 from granite_xai.tables.rows import SMALL_TABLE, Rows
 
 UNKNOWN = DescribedShare(math.nan)
@@ -64,7 +62,7 @@ def judge_by_other_rows(
     """
     rows = JudgingRows(kind, regions, sample.rows.clusters)
     described = Deferred(
-        lambda: _described_by_rows(result, sample, regions), now=result.curves.is_computed
+        lambda: _described_by_rows(result, sample, regions), now=result.shared_curves.is_computed
     )
     return _judgement(result, sample, rows, described)
 
@@ -169,7 +167,7 @@ def trees_of_folds(result: FitResult, sample: Sample, searching: Searching) -> l
         partition = quiet.on(sample.take(rows), exceeded=result.exceeded).regions().partition
         is_left_out = np.zeros(n_rows, dtype=np.bool_)
         is_left_out[left_out] = True
-        trees.append(FoldTree(partition.apply(sample.rows.table), is_left_out))
+        trees.append(FoldTree(partition.apply(sample.rows.table), is_left_out, partition))
     return trees
 
 
@@ -178,7 +176,7 @@ def trees_of_folds(result: FitResult, sample: Sample, searching: Searching) -> l
 
 def _described_by_fit(result: FitResult) -> Deferred[DescribedShares]:
     """Share described on the rows that made the curves."""
-    curves = result.curves
+    curves = result.shared_curves
 
     def shares() -> DescribedShares:
         return DescribedShares(
@@ -192,20 +190,16 @@ def _described_by_fit(result: FitResult) -> Deferred[DescribedShares]:
 def _described_by_rows(result: FitResult, sample: Sample, regions: IntArray) -> DescribedShares:
     """Share of the prediction's variance that curves describe on other rows, with regions and without."""
     fits = list(result.outputs.values()) or [result]
-    if any(fit.curves.value.surrogate.lacks_rows for fit in fits):
+    if any(fit.shared_curves.value.lacks_rows for fit in fits):
         return DescribedShares(in_regions=UNKNOWN, overall=UNKNOWN)
-    one_region = np.zeros_like(regions)
     in_regions = list[Predicted]()
     overall = list[Predicted]()
     for fit, evaluations in zip(fits, sample.outputs, strict=True):
         model = evaluations.f + evaluations.offset
-        curves: SurrogateFit = fit.curves.value
-        surrogate = curves.surrogate
-        predicted = predict_by_curves(surrogate, sample.rows.table, regions, fit.model)
-        in_regions.append(Predicted(model, predicted))
-        without_regions = replace(surrogate, regions=(curves.everywhere,))
-        predicted = predict_by_curves(without_regions, sample.rows.table, one_region, fit.model)
-        overall.append(Predicted(model, predicted))
+        curves = fit.shared_curves.value
+        table = sample.rows.table
+        in_regions.append(Predicted(model, curves.predict(table, regions, fit.model)))
+        overall.append(Predicted(model, curves.predict_by_one_curve(table, fit.model)))
     rows: Rows = sample.rows
     return DescribedShares(
         in_regions=described_share(in_regions, rows.weights, rows.clusters, result.level),
@@ -213,102 +207,55 @@ def _described_by_rows(result: FitResult, sample: Sample, regions: IntArray) -> 
     )
 
 
-def predict_by_curves(
-    surrogate: Surrogate, table: Table, regions: IntArray, model: Predictor
-) -> FloatArray:
-    """What curves say of other rows; effects of several columns ask the model."""
-    predicted = surrogate.predict(table, regions, model if surrogate.needs_model else None)
-    return in_unit_interval(predicted) if model.is_probability else predicted
-
-
 def _described_by_folds(result: FitResult, trees: Sequence[FoldTree]) -> Deferred[DescribedShares]:
     """Share described on other rows, by curves that were made without a fold of the rows each."""
     fits = list(result.outputs.values()) or [result]
 
     def shares() -> DescribedShares:
-        makers = [fit.curve_maker.value for fit in fits if fit.curve_maker is not None]
-        if any(len(members) > 1 or len(members[0]) > 1 for m in makers for members in m.effects):
+        if any(fit.shared_curves.value.needs_model for fit in fits):
             # Curves alone do not predict: the model would be asked.
             return _described_by_fit(result).value
-        return _shares_by_folds(result, makers, trees)
+        makers = [fit.curve_maker.value for fit in fits if fit.curve_maker is not None]
+        with one_blas_thread():
+            return _shares_by_folds(result, makers, trees)
 
-    return Deferred(shares, now=result.curves.is_computed)
+    return Deferred(shares, now=result.shared_curves.is_computed)
 
 
 def _shares_by_folds(
     result: FitResult, makers: Sequence[CurveMaker], trees: Sequence[FoldTree]
 ) -> DescribedShares:
-    """Share described in the printed regions, and by one curve per feature."""
+    """Share described in the printed regions, and by one curve per feature.
+
+    In the regions it is what curves miss on their own rows, and the optimism of the trees of the folds
+    with their curves, which each of them shares for itself.
+    """
     weights = result.weights
-    one_region = np.zeros(len(weights), dtype=np.intp)
     missed_in_regions = list[float]()
     overall = list[Predicted]()
-    for maker in makers:
-        missed_in_regions.append(_share_missed_in_regions(result, maker, trees))
-        curves = np.empty(len(weights))  # of each row, made without its fold
+    for maker, fit in zip(makers, list(result.outputs.values()) or [result], strict=True):
+        model = np.asarray(maker.evaluations.f + maker.evaluations.offset)
+        spread = np.square(model - np.average(model, weights=weights))
+        variance = float(np.average(spread, weights=weights))
+        by_one_curve = np.empty(len(weights))  # of each row, made without its fold
+        optimism_by_fold = list[float]()
         for tree in trees:
-            without_fold = _predict_search_rows(maker, one_region, ~tree.is_left_out)
-            curves[tree.is_left_out] = without_fold[tree.is_left_out]
-        overall.append(Predicted(_model_predictions(maker), curves))
+            left_out = tree.is_left_out
+            described = maker.describe(Nodes.of(tree.partition), tree.regions, ~left_out)
+            by_one_curve[left_out] = described.overall[left_out]
+            missed = np.square(model - described.in_regions)
+            on_others = np.average(missed[left_out], weights=weights[left_out])
+            on_search_rows = np.average(missed[~left_out], weights=weights[~left_out])
+            optimism_by_fold.append(float(on_others - on_search_rows))
+        overall.append(Predicted(model, by_one_curve))
+        share_missed = 0.0
+        if variance > 0.0:
+            optimism = expected_optimism(optimism_by_fold, trees, weights) / variance
+            # By chance curves may miss less on the folds than on their own rows; nothing is less than none.
+            share_missed = max(1.0 - fit.shared_curves.value.fidelity + optimism, 0.0)
+        missed_in_regions.append(share_missed)
     return DescribedShares(
         # The rows chose the regions: there is no interval.
         in_regions=DescribedShare(1.0 - float(np.mean(missed_in_regions))),
         overall=described_share(overall, weights, result.rows.clusters, result.level),
     )
-
-
-def _share_missed_in_regions(
-    result: FitResult, maker: CurveMaker, trees: Sequence[FoldTree]
-) -> float:
-    """Share of the variance that curves in the printed regions miss on other rows.
-
-    What they miss on their own rows, and the optimism of the trees of the folds with their curves.
-    """
-    weights = result.weights
-    model = _model_predictions(maker)
-    variance = float(
-        np.average(np.square(model - np.average(model, weights=weights)), weights=weights)
-    )
-    if variance == 0.0:
-        return 0.0
-    every_row = np.ones(len(model), dtype=np.bool_)
-    squared_errors = np.square(model - _predict_search_rows(maker, result.regions, every_row))
-    missed = float(np.average(squared_errors, weights=weights)) / variance
-    optimism_by_fold = []
-    for tree in trees:
-        left_out = tree.is_left_out
-        squared_errors = np.square(model - _predict_search_rows(maker, tree.regions, ~left_out))
-        on_others = np.average(squared_errors[left_out], weights=weights[left_out])
-        on_search_rows = np.average(squared_errors[~left_out], weights=weights[~left_out])
-        optimism_by_fold.append(float(on_others - on_search_rows) / variance)
-    # By chance curves may miss less on the folds than on their own rows; nothing is less than none.
-    return max(missed + expected_optimism(optimism_by_fold, trees, weights), 0.0)
-
-
-def _model_predictions(maker: CurveMaker) -> FloatArray:
-    """What the model predicts for the search rows, (n_rows,)."""
-    return np.asarray(maker.evaluations.f + maker.evaluations.offset)
-
-
-def _predict_search_rows(
-    maker: CurveMaker, regions: IntArray, makes_curves: BoolArray
-) -> FloatArray:
-    """What one curve per feature and region predicts for all search rows, (n_rows,).
-
-    Parameters
-    ----------
-    maker : CurveMaker
-    regions : array of shape (n_rows,)
-        Region of each row.
-    makes_curves : array of shape (n_rows,)
-        Which rows the curves are made from.
-    """
-    rows_of_regions = []
-    for region in range(int(regions.max()) + 1):
-        inside = np.flatnonzero((regions == region) & makes_curves)
-        if len(inside) == 0:  # no row of the region makes curves: those of the others speak for it
-            inside = np.flatnonzero(makes_curves)
-        rows_of_regions.append(inside)
-    centred = replace(maker, is_centred=True)
-    predicted = centred.surrogate(rows_of_regions).predict(maker.table, regions)
-    return in_unit_interval(predicted) if maker.is_probability else predicted

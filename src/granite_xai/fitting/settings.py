@@ -24,6 +24,7 @@ INFLUENCES = ("individual", "joint", "interaction")
 MISSING = ("auto", "allow", "error")
 ORDER_OF_INTERACTIONS = 2  # where none is given
 HIGHEST_LEVEL = 0.999  # of confidence: random signs tell no higher quantile
+SHARED_CURVES = 0.05  # of what regions add that may be given up for fewer curves
 SEEDS = 2**31  # seeds that are drawn lie below
 
 
@@ -48,6 +49,7 @@ class GraniteOptions(TypedDict, total=False):
     max_samples: int | str | None
     confidence_level: float | None
     holdout: Any
+    shared_curves: float | str
     n_jobs: int | None
     random_state: Any
     resources: Resources | None
@@ -84,6 +86,8 @@ class Settings:
     max_samples : "auto", int or None
         Rows that search; None: all.
     missing : "auto", "allow" or "error"
+    shared_curves : float
+        Share of what regions add that may be given up for fewer curves; 0: every region has its own.
     """
 
     model: Any
@@ -103,6 +107,7 @@ class Settings:
     holdout: Any
     max_samples: Any
     missing: str
+    shared_curves: float
 
     @classmethod
     def of(cls, g: Any, seed: int | None = None) -> Settings:
@@ -168,6 +173,7 @@ class Settings:
             holdout=_holdout(g.holdout, is_sample=level is not None),
             max_samples=_max_samples(g.max_samples, is_sample=level is not None),
             missing=choose("missing", g.missing, {name: name for name in MISSING}),
+            shared_curves=_shared_curves(g.shared_curves, is_sample=level is not None),
         )
 
     @property
@@ -340,3 +346,11 @@ def _max_samples(max_samples: Any, is_sample: bool) -> Any:
     if max_samples is None:
         return None
     return whole_number("max_samples", max_samples, at_least=1)
+
+
+def _shared_curves(shared_curves: Any, is_sample: bool) -> float:
+    """What may be given up for fewer curves; "auto" means nothing where the sample is taken for the world."""
+    if isinstance(shared_curves, str):
+        choose("shared_curves", shared_curves, {"auto": "auto"})
+        return SHARED_CURVES if is_sample else 0.0
+    return real_number("shared_curves", shared_curves, at_least=0, at_most=1)

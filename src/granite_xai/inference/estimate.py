@@ -39,6 +39,7 @@ from granite_xai.inference.noise import (
     student_quantile,
     upper_limit,
 )
+from granite_xai.regions import Partition
 from granite_xai.tables import frame
 
 WHAT_GIVES_AN_INTERVAL = "g.evaluate(X, y) on other rows gives an interval"
@@ -622,6 +623,7 @@ class FoldTree(NamedTuple):
 
     regions: IntArray  # (n_rows,) region of every row, those of the fold included
     is_left_out: BoolArray  # (n_rows,) which rows are of the fold
+    partition: Partition
 
 
 def expected_optimism(

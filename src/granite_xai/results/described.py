@@ -46,10 +46,10 @@ def described_of(fitted: FitResult) -> Described | None:
             rows=estimate.rows,
             n_rows=estimate.n_rows,
         )
-    if estimate is None and fitted.curves.is_computed:
+    if estimate is None and fitted.shared_curves.is_computed:
         return Described(
-            overall=fitted.curves.value.global_fidelity,
-            in_regions=fitted.curves.value.fidelity,
+            overall=fitted.shared_curves.value.global_fidelity,
+            in_regions=fitted.shared_curves.value.fidelity,
             low=math.nan,
             high=math.nan,
             confidence_level=math.nan,

@@ -49,7 +49,7 @@ def shape_sentences(
         Up to three sentences; empty where nothing can be said.
     """
     sentences = []
-    if dependence.features and not dependence.is_mutual and fitted.curves.is_computed:
+    if dependence.features and not dependence.is_mutual and fitted.shared_curves.is_computed:
         feature = dependence.features[0]
         parts = curve_parts(fitted, figures, feature, quiet)
         rules = fitted.partition.rules

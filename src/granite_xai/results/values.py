@@ -27,7 +27,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.text import ALL_ROWS, drawable
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.curves.curves import CurveMaker
+from granite_xai.curves.description import CurveMaker
 from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.fitting.fit_result import FitResult
