@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from math import sqrt
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "trust_figures.rst"
@@ -35,6 +35,7 @@ def page() -> str:
         ".. Written by docs/make_trust.py from experiments/results/chance.json; change it there.",
         "",
     ]
+    text += [*_in_short(tables), ""]
     text += _csv_table(
         "**Regions in noise**: percent of additive samples in which any region was found (standard error). First by "
         "rows, then by kind of columns, then with 5, 20 and 100 clusters of 300 rows together.",
@@ -50,6 +51,66 @@ def page() -> str:
         [_of_shares(line) for line in tables.get("small tables", [])],
     )
     return "\n".join(text)
+
+
+def _in_short(tables: dict[str, list[Line]]) -> list[str]:
+    """The tables in a few sentences."""
+    rows = [line for line in tables["size"] if line["clusters"] == "–"]
+    of_question = {
+        question: _share(
+            [(line[FALSE], line["samples"]) for line in rows if line["question"] == question]
+        )
+        for question in dict.fromkeys(line["question"] for line in rows)
+    }
+    worst = max(of_question, key=lambda question: of_question[question].percent)
+    binary = [(line["binary columns"], line["samples"] / len(KINDS)) for line in rows]
+    others = [
+        (line[f"{kind} columns"], line["samples"] / len(KINDS))
+        for line in rows
+        for kind in KINDS
+        if kind != "binary"
+    ]
+    clustered = [
+        (line[FALSE], line["samples"]) for line in tables["size"] if line["clusters"] != "–"
+    ]
+    together = _share([(line[FALSE], line["samples"]) for line in rows])
+    sentence = (
+        f"- **Regions in noise** are found in {together.percent:.1f}% of {together.samples:,.0f} samples, at most in "
+        f"{of_question[worst].percent:.1f}% for a question (``{worst}``): in {_share(binary).percent:.1f}% where all columns "
+        f"are binary, in {_share(others).percent:.1f}% of the others. With clusters in {_share(clustered).percent:.1f}% of "
+        f"{_share(clustered).samples:,.0f} samples."
+    )
+    sentences = [sentence]
+    coverage = tables.get("coverage", [])
+    for title, name, found in (
+        ("the share left", "share left covered, %", "with regions"),
+        ("the share described in regions", "in regions covered, %", "with regions"),
+        ("the share that one curve per feature describes", "overall covered, %", "samples"),
+    ):
+        held = [(line[name], line[found]) for line in coverage if line.get(name, "–") != "–"]
+        if held:
+            line = min(coverage, key=lambda line: float(line[name].replace("–", "inf")))
+            sentences.append(
+                f"- **Intervals of {title}** (95%) hold the truth in {_share(held).percent:.1f}% of "
+                f"{_share(held).samples:,.0f} fits; lowest {line[name]}% of {line[found]}: ``{line['question']}``, "
+                f"{line['data']}, {line['rows']:,} rows."
+            )
+    return sentences
+
+
+class Share(NamedTuple):
+    """Percent of some samples, with its standard error."""
+
+    percent: float
+    error: float
+    samples: float
+
+
+def _share(shares: list[tuple[str, float]]) -> Share:
+    """Of all samples, from the percent and the number of each group."""
+    n_samples = sum(number for _, number in shares)
+    share = sum(float(percent) / 100 * number for percent, number in shares) / n_samples
+    return Share(100 * share, 100 * sqrt(share * (1 - share) / n_samples), n_samples)
 
 
 def _false_regions(lines: list[Line]) -> Iterable[Line]:
@@ -74,11 +135,10 @@ def _false_regions(lines: list[Line]) -> Iterable[Line]:
 
 def _with_error(shares: list[tuple[str, float]]) -> str:
     """Percent of all samples, with its standard error, from the percent and the number of each group."""
-    n_samples = sum(number for _, number in shares)
-    if not n_samples:
+    if not shares:
         return "–"
-    share = sum(float(percent) / 100 * number for percent, number in shares) / n_samples
-    return f"{100 * share:.1f} ({100 * sqrt(share * (1 - share) / n_samples):.1f})"
+    share = _share(shares)
+    return f"{share.percent:.1f} ({share.error:.1f})"
 
 
 def _of_shares(line: Line) -> Line:
