@@ -503,7 +503,10 @@ def set_fitted_attributes(g: Granite, result: FitResult, diagnostics: dict[str, 
     for name in outdated:
         attributes.pop(name, None)
     words = FitWords(result, diagnostics)
-    result.partition.described(vocabulary(result.partition.rules, result.table), words)
+    found_again = [split.share for split in result.stability.splits] if result.stability else []
+    result.partition.described(
+        vocabulary(result.partition.rules, result.table), words, result.ledger, found_again
+    )
     labels = [question.label for question in result.questions]
     measured = np.where(result.disagreements > result.floors, result.disagreements, 0.0)
     is_one_question = len(labels) == 1

@@ -113,6 +113,7 @@ from granite_xai.inference.estimate import (
 from granite_xai.inference.nodes import NodeFigure, NodeFigures
 from granite_xai.models import Predictor, Usage, as_predictor, joint_predictor
 from granite_xai.regions import Partition
+from granite_xai.regions.ledger import Ledger, UntakenCut
 from granite_xai.tables import (
     KINDS,
     LABELLED,
@@ -376,6 +377,7 @@ def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
         "shared_curves": result.shared_curves.value,
         "estimate": result.estimate,
         "nodes": result.nodes,
+        "ledger": result.ledger,
         "stability": result.stability,
         "path": result.path,
         "attributes": dict(result.learned),
@@ -600,6 +602,7 @@ def _read_result(
         shared_curves=Deferred(lambda: shared_curves, now=True),
         estimate=kept["estimate"],
         nodes=kept["nodes"],
+        ledger=kept["ledger"],
         stability=kept["stability"],
         path=path,
         learned=kept["attributes"],
@@ -1083,7 +1086,7 @@ RECORDS: dict[str, type[Any]] = {
         *(Copula, Margin, Cells, Probe),
         # What was found
         Detached,
-        *(SharedCurves, SharedCurve, RowCurves),
+        *(SharedCurves, SharedCurve, RowCurves, Ledger, UntakenCut),
         *(Curve, RegionSurrogate, NodeFigures, NodeFigure, Stability, SplitStability),
         *(Estimate, EstimateLine, DescribedShares, DescribedShare, TreePath, PathStep),
     )

@@ -48,6 +48,30 @@ def test_independent_columns_keep_bins(seed, coalitions):
     assert "hardly depend" in choice.reason
 
 
+def test_dependence_that_chance_shows_keeps_bins():
+    """Few rows of independent columns are correlated by chance: a copula must not take that for known."""
+    n_bins = 0
+    for seed in range(60):
+        X = np.random.default_rng([seed, 200]).integers(0, 2, size=(200, 4)).astype(float)
+        n_bins += chosen(X, [*one_shown(4), *one_hidden(4)]).sampler == "bins"
+    assert n_bins >= 57
+
+
+def test_weak_dependence_of_many_rows_is_seen():
+    assert "hardly depend" not in chosen(normal(0.3, n=1000)).reason
+
+
+def test_clusters_are_one_observation_each():
+    """Every row eight times: rows predict their copies, clusters do not."""
+    for seed in range(5):
+        X = np.repeat(np.random.default_rng(seed).normal(size=(60, 3)), 8, axis=0)
+        table = read_table(X, missing="error")
+        as_rows = choose_sampler(Rows.of(table), one_hidden(3), 0)
+        in_clusters = Rows.of(table, clusters=np.repeat(np.arange(60), 8))
+        assert "hardly depend" not in as_rows.reason
+        assert "hardly depend" in choose_sampler(in_clusters, one_hidden(3), 0).reason
+
+
 def test_the_errors_of_normal_columns_are_their_conditional_variances():
     """Of x: 1 - ρ²; of its standardized square: 1 - ρ⁴; here their mean."""
     rho = 0.9

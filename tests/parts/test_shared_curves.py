@@ -399,3 +399,53 @@ def test_bike_rentals_need_few_curves():
     others = X.iloc[fresh]
     assert share_described(model.predict(others), g.predict(others)) >= 0.9
     assert len(g.curves_) <= 22
+
+
+# The ledger of the tree ---------------------------------------------------------------------------------
+
+
+def test_the_ledger_adds_up(g, X):
+    splits = g.partition_.splits()
+    made = splits[splits["region"] < 0]
+    assert list(splits["node"]) == list(range(2 * len(g.partition_) - 1))
+    assert list(made["described_before"])[1:] == list(made["described_after"])[:-1]
+    assert made["described_before"].iloc[0] == pytest.approx(g.estimate_.global_fidelity)
+    assert made["described_after"].iloc[-1] == pytest.approx(g.estimate_.fidelity)
+    assert made["removed"].sum() == pytest.approx(1 - g.remaining_)
+    assert made["found_again"].isna().all()
+    assert not made["reason"].any()
+
+
+def test_the_ledger_describes_a_tree_that_stops_there(g, X):
+    """After the first split: what a fit that is given these two regions describes of the held-out rows."""
+    splits = g.partition_.splits()
+    one_split = splits[splits["region"] < 0].iloc[0]
+    rules = [one_split["cut"], one_split["cut"].replace("≤", ">")]
+    given = gx.partitioners.GivenRules(gx.Partition.from_rules(rules, names=NAMES))
+    fit = gx.Granite(stepwise, resources=EXACT, partitioner=given).fit(X)
+    assert one_split["described_after"] == pytest.approx(fit.estimate_.fidelity, abs=1e-10)
+
+
+def test_cuts_that_were_not_made_are_those_of_a_deeper_tree(X):
+    """What the best further cut of a region would take away is what it takes away where it is allowed."""
+    options = {"resources": EXACT, "holdout": False, "search": "greedy"}
+    short = gx.Granite(stepwise, max_depth=1, **options).fit(X).partition_.splits()
+    left = short[(short["region"] >= 0) & (short["reason"] == "max_depth reached")].iloc[0]
+    long = gx.Granite(stepwise, max_depth=2, **options).fit(X).partition_.splits()
+    (split,) = long[(long["where"] == left["where"]) & (long["region"] < 0)].to_dict("records")
+    assert (left["feature"], left["cut"]) == (split["feature"], split["cut"])
+    assert left["removed"] == pytest.approx(split["removed"], rel=0.05)
+
+
+def test_halves_that_were_searched_stand_in_the_ledger_and_in_files(X, tmp_path):
+    g = gx.Granite(stepwise, resources=EXACT).fit(X)
+    stability = g.stability(n_resamples=2)
+    splits = g.partition_.splits()
+    again = splits.loc[splits["region"] < 0, "found_again"]
+    assert list(again) == [split.share for split in stability.splits]
+    loaded = gx.load(gx.save(g, tmp_path / "g.json"))
+    pd.testing.assert_frame_equal(loaded.partition_.splits(), splits)
+
+
+def test_rules_without_a_fit_have_a_ledger_of_what_is_known():
+    assert len(gx.Partition.from_rules(["a ≤ 1", "a > 1"]).splits()) == 0

@@ -309,6 +309,9 @@ MOST_COALITIONS = 20  # that are compared
 # Sum over coalitions of the logarithm of two errors from which they differ: as if one error were 5% smaller. The
 # errors are conditional variances, and importances of hidden columns are overstated by as much.
 MATERIAL = 0.05
+# That features depend on each other at all must show by so many standard errors: few rows show as much by chance, and a
+# copula that learned it from them would be taken for known.
+FEWEST_STANDARD_ERRORS = 3.0
 LEAST_ERROR = 1e-12  # errors below it count as it: their logarithm stays finite
 # Bins are too wide where they leave a hidden feature at least this many times the variance that a copula leaves it.
 # Two normal columns: 1.1 at a correlation of .8, 1.2 at .9, 3 at .99.
@@ -350,12 +353,12 @@ def choose_sampler(rows: Rows, coalitions: Collection[Coalition], seed: int) -> 
     obstacle = _obstacle(rows.table, conditioned)
     if obstacle is not None:
         return SamplerChoice(sampler="bins", reason=obstacle, errors={})
-    errors = np.nanmean(_errors(rows, _compared(conditioned), seed), axis=(2, 3))
-    error_by_way = dict(zip(WAYS, errors.mean(axis=0).tolist(), strict=True))
-    unconditional, bins, copula = np.log(np.maximum(errors, LEAST_ERROR)).sum(axis=0)
-    if unconditional - min(bins, copula) < MATERIAL:
+    errors = _errors(rows, _compared(conditioned), seed)
+    error_by_way = dict(zip(WAYS, errors.by_way.mean(axis=0).tolist(), strict=True))
+    unconditional, bins, copula = range(len(WAYS))
+    if not any(errors.shows_dependence(way, unconditional) for way in (bins, copula)):
         return SamplerChoice("bins", "features hardly depend on each other", error_by_way)
-    if bins - copula < MATERIAL:
+    if errors.gain(copula, bins) < MATERIAL:
         return SamplerChoice("bins", "a copula predicts features no better", error_by_way)
     return SamplerChoice("copula", "it predicts features better than bins", error_by_way)
 
@@ -389,8 +392,8 @@ def warn_of_wide_bins(
     if choose_sampler(rows, weighed_ones, seed).sampler == "bins":
         return
     compared = _compared(weighed_ones)
-    errors = np.maximum(_errors(rows, compared, seed), LEAST_ERROR)
-    _, bins, copula = np.moveaxis(errors[..., 0], 1, 0)  # each (coalitions, columns)
+    errors = np.maximum(_errors(rows, compared, seed).by_column, LEAST_ERROR)
+    _, bins, copula = np.moveaxis(errors, 1, 0)  # each (coalitions, columns)
     excess = bins / copula
     place, worst = np.unravel_index(np.nanargmax(excess), excess.shape)
     if excess[place, worst] < TOO_WIDE:
@@ -439,27 +442,76 @@ def _evenly_spread(n: int, at_most: int) -> IntArray:
     return np.unique(places.astype(np.intp))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _SetErrors:
+    """How well each way predicts what is hidden beside one set of visible columns.
+
+    Parameters
+    ----------
+    by_column : array of shape (ways, columns, 2)
+        Mean squared error of each hidden column and of its square; NaN for visible columns.
+    by_observation : array of shape (ways, rows or clusters)
+        What each adds to the error of the way, the mean of the same over hidden columns and their squares.
+    """
+
+    by_column: FloatArray
+    by_observation: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Errors:
+    """The same of several sets of visible columns."""
+
+    of_sets: Sequence[_SetErrors]
+
+    @property
+    def by_way(self) -> FloatArray:
+        """Error of each set, (sets, ways)."""
+        return np.stack([of_set.by_observation.sum(axis=1) for of_set in self.of_sets])
+
+    @property
+    def by_column(self) -> FloatArray:
+        """Of each hidden column, (sets, ways, columns)."""
+        return np.stack([of_set.by_column[..., 0] for of_set in self.of_sets])
+
+    def gain(self, way: int, other: int) -> float:
+        """Sum over sets of how much less one way errs than another, by the logarithm."""
+        by_way = np.maximum(self.by_way, LEAST_ERROR)
+        return float(np.log(by_way[:, other] / by_way[:, way]).sum())
+
+    def shows_dependence(self, way: int, unconditional: int) -> bool:
+        """Whether a way gains on no conditioning at all, by what matters and by more than chance.
+
+        What an observation does to the logarithm of an error is its part of the error, as a share of all.
+        """
+        influences = 0.0
+        for of_set in self.of_sets:
+            errors = np.maximum(of_set.by_observation.sum(axis=1, keepdims=True), LEAST_ERROR)
+            shares = of_set.by_observation / errors
+            influences += shares[unconditional] - shares[way]
+        standard_error = float(np.sqrt(np.sum(np.square(influences))))
+        gain = self.gain(way, unconditional)
+        return gain >= max(MATERIAL, FEWEST_STANDARD_ERRORS * standard_error)
+
+
 # Errors by table, by seed and weights, and by visible columns, as long as the table lives: several questions about a
 # table condition on the same columns.
 _remembered_errors: WeakKeyDictionary[
-    Table, dict[tuple[int, bytes], dict[Coalition, FloatArray]]
+    Table, dict[tuple[int, bytes], dict[Coalition, _SetErrors]]
 ] = WeakKeyDictionary()
 
 
-def _errors(rows: Rows, coalitions: Sequence[Coalition], seed: int) -> FloatArray:
-    """Error of each hidden column, and of its square, in rows that were left out, (coalitions, ways, columns, 2).
-
-    NaN for visible columns.
-    """
+def _errors(rows: Rows, coalitions: Sequence[Coalition], seed: int) -> _Errors:
+    """How well each way predicts what is hidden beside some sets, in rows that were left out."""
     of_table = _remembered_errors.setdefault(rows.table, {})
     remembered = of_table.setdefault((seed, rows.weights.tobytes()), {})
     new = [visible for visible in coalitions if visible not in remembered]
     if new:
         remembered.update(zip(new, _measured_errors(rows, new, seed), strict=True))
-    return np.stack([remembered[visible] for visible in coalitions])
+    return _Errors([remembered[visible] for visible in coalitions])
 
 
-def _measured_errors(rows: Rows, coalitions: Sequence[Coalition], seed: int) -> FloatArray:
+def _measured_errors(rows: Rows, coalitions: Sequence[Coalition], seed: int) -> list[_SetErrors]:
     """The same, measured: rows of each fold are predicted from those of the others."""
     # Which rows are compared, and in which part, depends neither on where they stand nor on units.
     order = row_order_by_ranks(rows.table, rows.weights)
@@ -469,24 +521,31 @@ def _measured_errors(rows: Rows, coalitions: Sequence[Coalition], seed: int) -> 
     centred = targets - np.average(targets, axis=0, weights=rows.weights)
     variance = np.average(np.square(centred), axis=0, weights=rows.weights)
     targets = centred / np.sqrt(np.where(variance > 0.0, variance, 1.0))
-    fold_of_row = np.arange(len(rows)) % FOLDS
+    _, first, of_row = np.unique(rows.clusters, return_index=True, return_inverse=True)
+    observations = np.argsort(np.argsort(first))[of_row]  # numbered as they first appear
+    fold_of_row = observations % FOLDS
     n_columns = rows.table.n_columns
-    errors = np.zeros((len(coalitions), len(WAYS), n_columns, 2))
+    by_column = np.zeros((len(coalitions), len(WAYS), n_columns, 2))
+    by_row = np.zeros((len(coalitions), len(WAYS), len(rows)))
     for fold in range(FOLDS):
         train = np.flatnonzero(fold_of_row != fold)
         test = np.flatnonzero(fold_of_row == fold)
         weigh = _RowWeights(rows.take(train), rows.take(test), seed)
+        shares = rows.weights[test] / rows.weights[test].sum() * len(test) / len(rows)
         for number, visible in enumerate(coalitions):
             hidden = np.array([j for j in range(n_columns) if j not in visible])
-            errors[number, :, sorted(visible)] = np.nan
+            by_column[number, :, sorted(visible)] = np.nan
             for way, row_weights in enumerate(weigh.by_way(visible)):
                 weighted = row_weights * rows.weights[train]  # (test rows, train rows)
                 weighted /= weighted.sum(axis=1, keepdims=True)
                 predicted = np.tensordot(weighted, targets[train][:, hidden], axes=1)
                 squares = np.square(predicted - targets[test][:, hidden])
-                of_fold = np.average(squares, axis=0, weights=rows.weights[test])
-                errors[number, way, hidden] += of_fold * len(test) / len(rows)
-    return errors
+                by_column[number, way, hidden] += np.tensordot(shares, squares, axes=1)
+                by_row[number, way, test] = shares * squares.mean(axis=(1, 2))
+    return [
+        _SetErrors(of_columns, np.stack([np.bincount(observations, of_way) for of_way in of_rows]))
+        for of_columns, of_rows in zip(by_column, by_row, strict=True)
+    ]
 
 
 class _RowWeights:

@@ -28,6 +28,7 @@ from granite_xai.fitting.judge import (
     judge_by_search_rows,
     trees_of_folds,
 )
+from granite_xai.fitting.ledger import ledger_of
 from granite_xai.fitting.opening import Opened, collected, open_inputs
 from granite_xai.fitting.path import Path, path_of
 from granite_xai.fitting.plan import (
@@ -101,12 +102,12 @@ def fit(
         plan = asking.plan(record, meter)
         with record.stage("evaluations"):
             sample = plan.ask(search, record, are_fitted=True)
-        result = _found(opened, asking, plan, sample, record)
+        result, searched = _found(opened, asking, plan, sample, record)
         with record.stage("estimate"):
             held_out = opened.given_holdout
             if len(choice.held_out):
                 held_out = opened.rows.take(choice.held_out)
-            return _judged(result, sample, held_out)
+            return _judged(result, searched, held_out)
 
 
 def plan_of(g: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
@@ -270,7 +271,7 @@ def _asks_about_all_players(
 
 def _found(
     opened: Opened, asking: Asking, plan: Plan, sample: Sample, record: Diagnostics
-) -> FitResult:
+) -> tuple[FitResult, Search]:
     """Search for regions, and describe them."""
     settings = opened.settings
     n_outputs = len(sample.outputs)
@@ -298,9 +299,9 @@ def _found(
     result = _described(opened, searching, search, sample, regions)
     note_bins(record, result, sample, single_bins_are_meant=not settings.as_in_paper)
     result = replace(result, path=path)
-    if not opened.model.outputs:
-        return result
-    return _with_each_output(opened, result, searching, search)
+    if opened.model.outputs:
+        result = _with_each_output(opened, result, searching, search)
+    return result, search
 
 
 def _note_other_cuts(search: Search, partition: Partition) -> None:
@@ -447,10 +448,11 @@ def _with_each_output(
     )
 
 
-def _judged(result: FitResult, sample: Sample, held_out: Rows | None) -> FitResult:
+def _judged(result: FitResult, search: Search, held_out: Rows | None) -> FitResult:
     """The result with what the held-out rows say of its regions; without any, what the rows that searched say."""
+    sample = judging = search.sample
     if held_out is not None and result.level is not None:
-        asked = result.plan.ask(held_out)
+        asked = judging = result.plan.ask(held_out)
         regions = result.partition.apply(held_out.table)
         judgements = [judge_by_other_rows(result, asked, regions)]
         for number, of_output in enumerate(result.outputs.values()):
@@ -472,6 +474,7 @@ def _judged(result: FitResult, sample: Sample, held_out: Rows | None) -> FitResu
         )
         results.append(replace(fit_of_output, estimate=judgement.estimate, nodes=nodes))
     joint, *others = results
+    joint = replace(joint, ledger=ledger_of(joint, search, judging))
     return replace(joint, outputs=dict(zip(result.outputs, others, strict=True)))
 
 

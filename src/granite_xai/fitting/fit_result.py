@@ -25,6 +25,7 @@ from granite_xai.inference.estimate import Estimate
 from granite_xai.inference.nodes import NodeFigures
 from granite_xai.models import Predictor
 from granite_xai.regions import Partition
+from granite_xai.regions.ledger import Ledger
 from granite_xai.tables import Table
 from granite_xai.tables.rows import Rows
 
@@ -76,6 +77,8 @@ class FitResult:
         Further fitted attributes of the estimator, by name, such as ``clusters_`` of a partitioner.
     outputs : mapping
         Where all outputs are explained, the result of each in these regions.
+    ledger : Deferred of Ledger
+        What each split adds, and what further ones would.
     from_file : FromFile, optional
         Of a fit that was loaded.
     """
@@ -102,6 +105,7 @@ class FitResult:
     path: Path | None = None
     learned: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[Any, FitResult] = field(default_factory=dict)
+    ledger: Deferred[Ledger] = field(default_factory=lambda: Deferred(Ledger, now=True))
     from_file: FromFile | None = None
 
     @property

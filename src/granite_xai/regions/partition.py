@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import narwhals as nw
 import numpy as np
 
+from granite_xai.base.deferred import Deferred
 from granite_xai.base.document import (
     Document,
     Printable,
@@ -27,6 +28,7 @@ from granite_xai.base.numbers import rows_of, share
 from granite_xai.base.text import LABELS_SHOWN, count_text, shortened
 from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.regions.code import DIALECTS, PYTHON, Narwhals, python_function
+from granite_xai.regions.ledger import Ledger, LedgerLine, ledger_lines
 from granite_xai.regions.rule import Rule, as_table, condition_from_dict
 from granite_xai.regions.tree import Leaf, Node, Split, find_leaves, leaves
 from granite_xai.regions.words import (
@@ -172,6 +174,8 @@ class Partition(Printable):
     # What a fit knows of its regions; `described` attaches it.
     vocabulary: Vocabulary = field(default_factory=dict, compare=False, repr=False)
     result_words: PartitionWords | None = field(default=None, compare=False, repr=False)
+    ledger: Deferred[Ledger] | None = field(default=None, compare=False, repr=False)
+    found_again: Sequence[float] = field(default=(), compare=False, repr=False)
     regions: tuple[Region, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -325,14 +329,23 @@ class Partition(Printable):
         object.__setattr__(self, "region_names", region_names)
         object.__setattr__(self, "regions", tuple(regions))
 
-    def described(self, vocabulary: Vocabulary, words: PartitionWords) -> Partition:
-        """Attach what a fit knows: the words of its features, and the text of its result.
+    def described(
+        self,
+        vocabulary: Vocabulary,
+        words: PartitionWords,
+        ledger: Deferred[Ledger],
+        found_again: Sequence[float] = (),
+    ) -> Partition:
+        """Attach what a fit knows: the words of its features, the text of its result, the ledger of its splits.
 
         Parameters
         ----------
         vocabulary : mapping of feature to ColumnWords
         words : PartitionWords
             What is shown instead of the tree alone.
+        ledger : Deferred of Ledger
+        found_again : sequence of float
+            Of each split the share of searches that made it again; empty: not known.
 
         Returns
         -------
@@ -341,6 +354,8 @@ class Partition(Printable):
         """
         object.__setattr__(self, "vocabulary", dict(vocabulary))
         object.__setattr__(self, "result_words", words)
+        object.__setattr__(self, "ledger", ledger)
+        object.__setattr__(self, "found_again", tuple(found_again))
         return self
 
     def frame(self) -> Any:
@@ -368,6 +383,37 @@ class Partition(Printable):
         if self.result_words is not None:
             columns |= self.result_words.region_columns()
         return frame(columns)
+
+    def split_lines(self) -> list[LedgerLine]:
+        """The ledger: one line for each split, and one for each region with the best cut that was not made."""
+        if self.root is None:
+            return []
+        ledger = Ledger() if self.ledger is None else self.ledger.value
+        return ledger_lines(self.root, ledger, self.found_again)
+
+    def splits(self) -> Any:
+        """The ledger: what each split adds, and the regions that were not split further, with the reason.
+
+        Returns
+        -------
+        DataFrame
+            node and region (-1: a split), where, feature and cut (of a region the best one that was tried), n_samples
+            (search rows), described_before and described_after (share of the model described with the splits above in
+            the list, and with this one; on the held-out rows where there are some), removed (share of the disagreement
+            on all rows that the split takes away, or that the cut would), found_again (share of the searches on half
+            the rows that split this feature there; NaN before ``g.stability()``) and reason (why a region is not split
+            further). Without a tree there is no line.
+
+        Examples
+        --------
+        >>> import granite_xai as gx
+        >>> toy = gx.datasets.make_toy()
+        >>> splits = gx.Granite(toy.model).fit(toy.X).partition_.splits()
+        >>> list(splits["cut"])[0], list(splits["reason"])
+        ('x2 ≤ 0', ['', 'nothing to explain', 'nothing to explain'])
+        """
+        lines = self.split_lines()
+        return frame({name: [getattr(line, name) for line in lines] for name in LedgerLine._fields})
 
     def apply(self, X: Any) -> IntArray:
         """Number the region of each row of a table.

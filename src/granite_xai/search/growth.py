@@ -20,7 +20,8 @@ from granite_xai.algebra.moments import Moments, moments_of
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.parallel import in_threads, resolve_jobs
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.regions import Leaf, Node as RegionNode, Split
+from granite_xai.regions import Leaf, Node as RegionNode, Split, find_column, satisfied
+from granite_xai.regions.ledger import UntakenCut
 from granite_xai.search.cuts import (
     TIE,
     Axis,
@@ -412,6 +413,23 @@ class Growth:
         alone = Cuts.of([ahead], self.codes(ahead.column, node.places))
         return [single, BestCut(ahead, float(scorer.sides([alone.along])[0].sum()))]
 
+    def best_cut(self, node: OpenNode) -> UntakenCut:
+        """The single cut of some rows that leaves least, and what it takes away."""
+        columns = [self.candidates(node, column) for column in self.columns]
+        candidates = [cuts for cuts in columns if len(cuts)]
+        if not candidates:
+            return UntakenCut()
+        scorer = self.scorer(node)
+        remaining = _remaining(scorer, candidates)
+        if self.options.search == "greedy":
+            best = _best_of_columns(candidates, remaining)[0]
+        else:
+            best = self._sharpened(node, candidates, remaining, scorer)[0]
+        column = self.problem.table.columns[best.cut.column]
+        left, _ = conditions(column, best.cut, node.places, self.problem.missing)
+        gain = self.open(node).objective - best.remaining
+        return UntakenCut(column.name, left.text(column.name), gain)
+
     def scorer(self, node: OpenNode) -> Scorer:
         """What tells which cuts of a node are best."""
         if self.tables is None:
@@ -471,6 +489,29 @@ class Growth:
             options = thresholds_at(cut.column, np.unique(last_codes[last_codes >= 0]), codes)
         chosen = {*evenly(options, 2 * count), cut}
         return [option for option in options if option in chosen]
+
+
+def untaken_cuts(problem: Problem, root: RegionNode) -> Iterator[UntakenCut]:
+    """The best further cut of each region of a tree, from left to right, whether the search tried it or stopped before.
+
+    Parameters
+    ----------
+    problem : Problem
+        On which the tree was grown.
+    root : Node
+    """
+    growth = Growth.of(problem, problem.tree)
+
+    def descend(node: RegionNode, opened: OpenNode) -> Iterator[UntakenCut]:
+        if isinstance(node, Split):
+            column = find_column(problem.table, node.column)
+            goes_left = satisfied(node.left, column)[opened.places]
+            for side, child in enumerate(node.children):
+                yield from descend(child, opened.side(column.position, goes_left, side))
+            return
+        yield growth.best_cut(opened)
+
+    yield from descend(root, growth.root())
 
 
 def _tables(problem: Problem, min_samples: int) -> Tables | None:
