@@ -27,7 +27,7 @@ node_modules/axe-core/axe.min.js:
 	npm install --silent --no-save --no-package-lock --no-audit --no-fund axe-core@4
 
 # Tables, models, fits and files: where other packages are met. Left out where the Python is not on the PATH.
-MET := tests/parts tests/display \
+MET := tests/parts tests/displays \
 	tests/use/test_saving.py tests/spec/test_fuzz.py \
 	tests/use/test_estimator.py tests/use/test_explainer.py tests/use/test_model_table.py
 HAS = "$(1)" -c 'import ensurepip, venv' >/dev/null 2>&1

@@ -22,7 +22,7 @@ ROOMS: dict[str, tuple[str, str]] = {
         "What every room shares: types, errors, options, limits, threads, files, numbers as text",
     ),
     "tables": ("X", "A table comes in: kinds of columns, distinct values, rows in a fixed order"),
-    "document": ("", "Charts: the axis of a feature and marks as plain data"),
+    "document": ("", "Charts as plain data: the axis of a feature and marks; their painters"),
     "models": ("F", "A model comes in: the only room that calls it; outputs, targets, workers"),
     "evaluations": (
         "E_S",
@@ -44,7 +44,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     "estimator": ("", "Granite: options, fit and methods"),
     "frameworks": ("Ω", "Earlier methods, one file each: clusters, cohorts, the original trees"),
     "partitioners": ("", "Ways to regions for partitioner=, by name"),
-    "display": ("", "Pictures; one file a display"),
+    "displays": ("", "Pictures of a fit; one file a kind of picture"),
     "report": ("", "The report: facts, then a page or a text"),
     "saving": ("", "Files: what a fit found as plain content"),
     "cli": ("", "The command granite"),

@@ -57,7 +57,7 @@ BOUNDS: dict[str, set[str]] = {
     "evaluations/probe": {"CELLS_AT_ONCE"},
     "frameworks/cohex": {"BLOCK"},
     "search/growth": {"CELLS_AT_ONCE"},
-    "search/tables": {"PARTS_AT_ONCE"},
+    "search/tables": {"NUMBERS_AT_ONCE"},
 }
 
 COMPARISONS = {"Lt": "LtE", "Gt": "GtE", "Eq": "NotEq", "In": "NotIn", "Is": "IsNot"}

@@ -40,13 +40,12 @@ from .base.errors import (
 )
 from .base.limits import Resources as Resources
 from .curves.shared import SharedCurves as SharedCurves
-from .display.comparison import ComparisonDisplay as ComparisonDisplay
-from .display.effect import EffectDisplay as EffectDisplay
-from .display.importance import ImportanceDisplay as ImportanceDisplay
-from .display.network import InteractionDisplay as InteractionDisplay
-from .display.overview import OverviewDisplay as OverviewDisplay
-from .display.row import RowDisplay as RowDisplay
-from .display.tree import PartitionDisplay as PartitionDisplay
+from .displays.effects import ComparisonDisplay as ComparisonDisplay, EffectDisplay as EffectDisplay
+from .displays.importance import ImportanceDisplay as ImportanceDisplay
+from .displays.interactions import InteractionDisplay as InteractionDisplay
+from .displays.overview import OverviewDisplay as OverviewDisplay
+from .displays.row import RowDisplay as RowDisplay
+from .displays.tree import PartitionDisplay as PartitionDisplay
 from .estimator import Granite as Granite
 from .fitting.stability import Stability as Stability
 from .inference.estimate import Estimate as Estimate

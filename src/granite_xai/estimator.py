@@ -26,12 +26,10 @@ from granite_xai.fitting.opening import lacking_clusters_warning
 from granite_xai.fitting.stability import Stability
 from granite_xai.models import Predictor, Usage, accepts_missing
 from granite_xai.regions import vocabulary
-from granite_xai.results.explain_row import explain_one
-from granite_xai.results.one_row import label_of_row, naming_new_levels, one_row
+from granite_xai.results.facts import target_name
 from granite_xai.results.other_rows import explain_against_fit, explain_among_themselves
-from granite_xai.results.output_words import target_name
 from granite_xai.results.printed import FitWords
-from granite_xai.results.row import RowExplanation
+from granite_xai.results.row import RowExplanation, explain_one
 from granite_xai.tables import is_lazy, same_rows_in_any_order
 
 
@@ -359,16 +357,7 @@ class Granite(GraniteBase):
 
     def explain_row(self, x: Any, output: Any = None) -> RowExplanation:
         """Why this row (a table of one, a mapping or a list): what each column adds to the mean of its region."""
-        view = fitted_view(self, output)
-        table = view.read(one_row(view.result.table, x))
-        with naming_new_levels(table, view.result.table):
-            return explain_one(
-                view.result,
-                table,
-                view.regions(table),
-                target=self.diagnostics_.get("target", ""),
-                label=label_of_row(x),
-            )
+        return explain_one(fitted_view(self, output), x, self.diagnostics_.get("target", ""))
 
     def report(
         self,

@@ -124,7 +124,7 @@ from granite_xai.tables import (
     Table,
     read_table,
 )
-from granite_xai.tables.dtypes import dtypes_of, empty_row
+from granite_xai.tables.containers import dtypes_of, empty_row
 
 VERSION = 4
 """Version of the files that are written, and the only one that is read."""

@@ -93,13 +93,6 @@ def test_stages_add_up_also_when_the_work_fails():
     assert record.as_dict()["seconds"]["search"] > first >= 0.0
 
 
-def test_counts_start_at_zero_and_add_up():
-    record = Diagnostics()
-    record.count("ties")
-    record.count("ties")
-    assert record.as_dict()["ties"] == 2
-
-
 def test_the_dict_is_a_copy():
     record = Diagnostics()
     record.note("seed", 7)

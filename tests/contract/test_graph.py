@@ -58,5 +58,5 @@ def test_imports_of_type_checkers_are_counted():
         grimp.build_graph(FACE, exclude_type_checking_imports=left_out, **ways)
         for left_out in (False, True)
     )
-    way = {"importer": f"{FACE}.display.figures", "imported": "matplotlib"}
+    way = {"importer": f"{FACE}.document.figure", "imported": "matplotlib"}
     assert len(counted.get_import_details(**way)) > len(plain.get_import_details(**way))

@@ -9,13 +9,13 @@ from mutants import PACKAGE, ROOT, files_of
 
 
 def test_promises_come_first_and_the_room_last():
-    assert mutants.tests_of(f"{PACKAGE}/display/any_name.py") == [
-        f"{PACKAGE}/display/any_name.py",
+    assert mutants.tests_of(f"{PACKAGE}/displays/any_name.py") == [
+        f"{PACKAGE}/displays/any_name.py",
         "tests/spec",
         "tests/use",
         "tests/words",
         "tests/parts",
-        "tests/display",
+        "tests/displays",
     ]
 
 

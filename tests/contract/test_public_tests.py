@@ -124,13 +124,13 @@ from granite_xai.base.errors import InputError
 from granite_xai.partitioners import Clusters
 def plant(monkeypatch):
     "As granite_xai.search does."
-    monkeypatch.setattr("granite_xai.report.story.Meter", gx.Resources)
+    monkeypatch.setattr("granite_xai.report.report.Meter", gx.Resources)
     return gx.search.tree, gx.__version__, gx.Granite._made, self._own
 """
     assert sorted(private_names(text)) == [
         "_made",
         "granite_xai.base.errors.InputError",
-        "granite_xai.report.story.Meter",
+        "granite_xai.report.report.Meter",
         "granite_xai.search",
         "granite_xai.search",
         "granite_xai.search.tree",

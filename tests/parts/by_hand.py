@@ -65,7 +65,7 @@ def evaluations_of(function: Any, x: np.ndarray, **fields: Any) -> Evaluations:
         weights=fields.pop("weights", np.ones(n)),
         y=fields.pop("y", None),
         matrices=matrices,
-        n_columns=d,
+        everything=frozenset(range(d)),
         **fields,
     )
 

@@ -31,10 +31,9 @@ def test_means_and_squares_are_those_of_each_line(is_of_pairs):
     errors = (values[:, 1 : 1 + n_signs] - values[:, 1 + n_signs :]) / (2 * step)
     shares = weights / weights.sum()
     tilts = (shares * 2 * values[:, 0]) @ (signed.signs * errors)
-    for by_products in (False, True):
-        squares, of_signs = along_signs.error_moments(by_products)
-        np.testing.assert_allclose(squares, shares @ errors**2, rtol=1e-11)
-        np.testing.assert_allclose(of_signs, tilts, rtol=1e-10, atol=1e-13)
+    squares, of_signs = along_signs.error_moments()
+    np.testing.assert_allclose(squares, shares @ errors**2, rtol=1e-11)
+    np.testing.assert_allclose(of_signs, tilts, rtol=1e-10, atol=1e-13)
 
 
 def test_rows_of_bins_do_not_count_by_their_weight_alone():

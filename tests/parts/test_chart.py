@@ -7,13 +7,9 @@ import pandas as pd
 import pytest
 
 from granite_xai.document.chart import (
-    EVERYONE,
     MOST_LABELS,
-    ON_WHITE,
-    REGIONS,
     FeatureAxis,
     date_ticks,
-    region_color,
     ticks_along,
 )
 from granite_xai.tables import read_table
@@ -165,7 +161,7 @@ def test_names_keep_their_order_and_place_in_any_part_of_the_table():
     assert axis.texts[:2] == ["n02", "n03"]
     part = table.columns[0].take(np.array([5, 0, 1]))
     assert axis.of_rows(part).tolist() == [3.0, MOST_LABELS, MOST_LABELS]
-    assert axis.level_texts(part)[1:] == ["2 rare levels", "2 rare levels", "n05"]
+    assert axis.names(part.levels) == ["2 rare levels", "2 rare levels", "n05"]
 
 
 def test_many_ordinal_levels_share_places_with_their_neighbours():
@@ -189,9 +185,3 @@ def test_missing_values_stand_apart_from_few_values(values):
     axis, _ = axis_of(values)
     assert axis.missing_place >= max(axis.x[:-1]) + 1.0 - 1e-9
     assert axis.drawn_limits[1] > axis.missing_place
-
-
-def test_regions_beyond_the_palette_have_the_colour_of_all_rows():
-    assert region_color(None) == EVERYONE[0]
-    assert region_color(0) == ON_WHITE[0]
-    assert region_color(len(REGIONS)) == EVERYONE[0]

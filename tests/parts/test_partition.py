@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
+import granite_xai as gx
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.regions import (
     Interval,
@@ -180,6 +181,37 @@ def regions_in_python(partition, frame):
     made = {}
     exec(partition.to_python("region_of"), made)
     return [made["region_of"](row) for row in frame.astype(object).to_dict("records")]
+
+
+@pytest.mark.filterwarnings("ignore:D02")
+@pytest.mark.parametrize("with_gaps", [False, True])
+def test_rules_of_a_fit_say_the_same_of_missing_values_everywhere(with_gaps):
+    """Text, SQL, Python and frames, where the model takes missing values and where the fit had some."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(400, 2)).round(2), columns=["a", "b"])
+    X["size"] = pd.Categorical(rng.choice(ORDER, 400), categories=ORDER, ordered=True)
+    gaps = X.mask(rng.random(X.shape) < 0.2)
+
+    def model(X):
+        b = X["b"].fillna(2.0).to_numpy()
+        return np.where(b > 0.3, 1.0, -1.0) * X["a"].fillna(0.0).to_numpy()
+
+    fitted = gx.Granite(model, missing="allow", max_depth=2).fit(gaps if with_gaps else X)
+    partition = fitted.partition_
+    assert len(partition) > 1
+    regions = fitted.apply(gaps)
+    expected = regions.tolist()
+    assert any("or missing" in str(rule) for rule in partition.rules)
+    for number, text in enumerate(partition.frame()["rule"]):
+        rule = Rule.parse(text, {"size": ORDER})
+        assert rule == partition.rules[number]
+        assert np.array_equal(rule.contains(gaps), regions == number)
+    assert in_duckdb(gaps, partition.to_sql(dialect="duckdb")) == expected
+    assert in_sqlite(gaps, partition.to_sql("r", "sqlite")) == expected
+    assert regions_in_pandas(partition, gaps) == expected
+    assert regions_in_polars(partition, gaps) == expected
+    assert regions_in_python(partition, gaps) == expected
+    assert partition.assign(gaps)["region"].tolist() == expected
 
 
 @pytest.mark.parametrize("dtype", ["float64", "Int64", "Float64"])

@@ -506,14 +506,6 @@ def test_a_part_has_the_levels_of_its_rows(is_read_before):
     assert part.codes.tolist() == [0, -1, 1]
 
 
-def test_merged_levels_share_the_label_of_their_first():
-    column = labels("a", "b", "c", None, "d")
-    merged = column.merged(np.array([0, 1, 1, 2]))
-    assert merged.levels.tolist() == ["a", "b", "d"]
-    assert merged.codes.tolist() == [0, 1, 1, -1, 2]
-    assert column.merged(np.arange(4)) is column
-
-
 def test_columns_are_never_written():
     column = Column("x", 0, "numeric", np.array([1.0, 2.0]))
     for array in (column.values, column.codes, column.levels, column.missing):

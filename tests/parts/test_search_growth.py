@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.search.growth import Growth
 from granite_xai.search.problem import AllExcept
 from granite_xai.search.tree import Tree
@@ -264,6 +265,7 @@ def test_one_region_says_why(search, options, reason):
 
 
 class SaidOfRegion(NamedTuple):
+    disagreements: np.ndarray
     corrected: float
     is_exceeded: bool
 
@@ -273,17 +275,22 @@ def test_growth_counts_what_is_left_without_chance(search):
     """Small regions are chance here; what a region counts for is half of what it shows."""
     problem = problem_of(steps, drawn(200), tree=Tree(search=search, **FREE))
 
+    def shown(outputs):
+        whole = RegionWeights.whole(outputs[0].weights)
+        return problem.disagreements(outputs, whole)[0, 0]
+
     def noise(outputs, places):
-        mass = len(places) / 200
-        shown = problem.share(places) / mass
-        return SaidOfRegion(corrected=shown / 2, is_exceeded=len(places) > 120)
+        corrected = problem.shares.factors @ shown(outputs) / 2
+        return SaidOfRegion(shown(outputs), corrected, is_exceeded=len(places) > 120)
 
     partition = grown(replace(problem, noise=noise))
     assert {region.stop_reason for region in partition} <= {"no more than chance", "below alpha"}
     assert remaining(partition) == pytest.approx(
         sum(problem.share(np.flatnonzero(partition.apply(problem.table) == k)) for k in range(2))
     )
-    everything = replace(problem, noise=lambda outputs, places: SaidOfRegion(1.0, False))
+    everything = replace(
+        problem, noise=lambda outputs, places: SaidOfRegion(shown(outputs), 1.0, False)
+    )
     (region,) = grown(everything)
     assert region.stop_reason == "no more than chance"
 

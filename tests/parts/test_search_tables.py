@@ -116,7 +116,7 @@ def test_groups_and_missing_values_add_up_as_thresholds_do():
 def test_blocks_of_parts_and_threads_change_nothing(monkeypatch):
     _, tables, cuts = posed()
     whole = tables.sides(cuts)
-    monkeypatch.setattr(module, "PARTS_AT_ONCE", 5)
+    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", 5)
     for n_jobs in (1, 2):
         for expected, found in zip(whole, replace(tables, n_jobs=n_jobs).sides(cuts), strict=True):
             assert np.array_equal(expected, found)

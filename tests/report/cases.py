@@ -71,45 +71,6 @@ def interacting(X):
     return x[:, 0] * np.where(x[:, 1] > 0, 1.0, -1.0) + 0.3 * x[:, 2] * x[:, 3]
 
 
-def panel(region, mean, **entries):
-    """A feature in one scope, as the story tells it, with ten rows a value."""
-    return {
-        "region": region,
-        "centre": 0.0,
-        "values": len(mean),
-        "rows": [10] * len(mean),
-        "curve": [0.0 if y is None else y for y in mean],
-        "mean": list(mean),
-        "low": None,
-        "high": None,
-        "error": None,
-        "effect_error": None,
-        "lines": [],
-        **entries,
-    }
-
-
-def effect(panels, **entries):
-    """A feature with the values 0, 1, 2, …, as the story tells it."""
-    x = [float(place) for place in range(len(panels[0]["mean"]))]
-    return {
-        "set": "hr",
-        "kind": "numeric",
-        "style": "line",
-        "x": x,
-        "texts": [f"{place:g}" for place in x],
-        "log": False,
-        "gone": False,
-        "note": "",
-        "named": False,
-        "bars": x,
-        "panels": panels,
-        "leading": True,
-        "shown": True,
-        **entries,
-    }
-
-
 def product(X):
     return np.asarray(X["bmi"]) * np.where(
         np.asarray(X["sex"]) > 1, 1.0, -1.0

@@ -132,7 +132,7 @@ def test_long_names_are_cut_with_the_full_text_on_hover(page):
     assert HOSTILE[10] not in "".join(page.words)
 
 
-def test_ten_features_are_drawn_and_the_rest_is_in_the_table():
+def test_of_many_features_the_largest_are_drawn_and_the_rest_is_in_a_table():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         rng.integers(0, 3, (40, 45)).astype(float), columns=[f"column {i}" for i in range(45)]
@@ -141,7 +141,7 @@ def test_ten_features_are_drawn_and_the_rest_is_in_the_table():
     report = gx.explain(
         lambda X: np.asarray(X) @ weights + np.asarray(X)[:, 44] * np.asarray(X)[:, 43], X
     )
-    assert sum(effect["shown"] for effect in report.story["effects"]) == 10
+    assert report.html().count('class="plot"') <= 15
     assert "Show all 45 features" in report.html()
     assert len(report.html().encode()) < 400_000
 

@@ -497,6 +497,24 @@ def test_a_curve_is_the_centred_partial_dependence_in_its_region(comparison, fea
             assert list(curve.levels) == sorted(set(X[feature][inside]))
 
 
+def test_regions_share_a_curve_in_every_case_where_the_fit_that_found_them_does():
+    g = gx.Granite(champion, max_depth=1, max_samples=None, holdout=False).fit(X)
+    assert "c" in g.curves_.same
+    assert "a" in g.curves_.differs
+    compared = gx.compare({"old": g, "new": challenger}, X)
+    for feature, is_shared in (("c", True), ("a", False)):
+        curves = curves_of(compared, list(X).index(feature))
+        for name in compared.names:
+            first, second = (
+                dict(zip(curves[name, region].levels, curves[name, region].mean, strict=True))
+                for region in (0, 1)
+            )
+            both = sorted(first.keys() & second.keys())
+            assert len(both) > 10
+            gaps = [abs(first[level] - second[level]) for level in both]
+            assert (max(gaps) < 1e-12) == is_shared
+
+
 def test_an_ordered_feature_is_shown_at_a_few_of_its_values(comparison):
     curve = next(comparison.curves(0, points=7))
     values = sorted(set(X["a"][X["b"] <= 0]))

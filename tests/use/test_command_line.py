@@ -147,7 +147,7 @@ def test_explain_prints_the_result_and_writes_what_is_asked_for(run):
 def test_explain_as_json_is_the_story(run):
     code, out, _ = run(*EXPLAIN, "--json")
     assert code == 0
-    assert json.loads(out)["figures"]["remaining"] < 0.2
+    assert json.loads(out)["fit"]["remaining"] < 0.2
 
 
 def test_plan_says_what_it_would_cost_and_does_nothing(run):

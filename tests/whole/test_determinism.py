@@ -25,7 +25,7 @@ SCALARS = ("disagreement_", "remaining_", "fidelity_", "global_fidelity_")
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Blocks of a column or of 20 cuts: tables of tests would fit into one, which nobody shares."""
-    monkeypatch.setattr(tables, "PARTS_AT_ONCE", 1)
+    monkeypatch.setattr(tables, "NUMBERS_AT_ONCE", 1)
     monkeypatch.setattr(growth, "CELLS_AT_ONCE", 2**11)
 
 

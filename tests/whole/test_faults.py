@@ -61,7 +61,7 @@ SETTING = """
         return of_parts(*arguments)
 
     where, previous = sys.argv[1], sys.argv[2] == "fitted"
-    tables.PARTS_AT_ONCE = 1  # one column a block: a long search
+    tables.NUMBERS_AT_ONCE = 1  # one column a block: a long search
     limits = gx.Resources(batch_size=64)
     g = gx.Granite(model, n_jobs=1 if where == "search" else 2, resources=limits)
     before = g.fit(X).partition_ if previous else None

@@ -24,18 +24,18 @@ from granite_xai.algebra.effects import (
     Terms,
     cell_sizes,
     combination,
-    masked_sum_along_signs,
+    masked_sum_of_rows,
 )
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Influence
 from granite_xai.algebra.interaction import weighted_sum
+from granite_xai.algebra.masked_model import MaskedModel
 from granite_xai.algebra.masking import Conditional, Masking
 from granite_xai.algebra.region_weights import AlongSigns, RegionWeights, SignedLines
-from granite_xai.base.coalitions import union
 from granite_xai.base.document import PrintableDict
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
-from granite_xai.base.typing import Coalition, Elementwise, FloatArray, IntArray, PairLoss
+from granite_xai.base.typing import Coalition, Elementwise, FloatArray, IntArray, PairLoss, union
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.needs import Needs
 from granite_xai.tables import Table
@@ -356,12 +356,20 @@ class ResolvedQuestion:
             for term in terms
         )
 
+    def masked_gaps(self, evaluations: Evaluations) -> Iterator[MaskedModel]:
+        """The gap of each set in turn, of a question of sums."""
+        for members, terms in zip(self.sets, self.gap_terms, strict=True):
+            yield masked_sum_of_rows(terms, evaluations.in_gap_of(members))
+
     def gaps_along_signs(
         self, evaluations: Evaluations, signed: SignedLines
     ) -> Iterator[AlongSigns]:
         """The gap of each set in turn at every row, on all lines of weights along signs; of a question of sums."""
-        for members, terms in zip(self.sets, self.gap_terms, strict=True):
-            yield masked_sum_along_signs(terms, evaluations.in_gap_of(members), signed)
+        for gap in self.masked_gaps(evaluations):
+            along_signs = gap.along_signs(signed)
+            if along_signs is None:
+                raise ValueError("a gap of the question does not average over all rows")
+            yield along_signs
 
     def _started(
         self, numbers: Sequence[int], evaluations: Evaluations, regions: RegionWeights

@@ -29,10 +29,9 @@ from granite_xai.algebra.interaction import (
 )
 from granite_xai.algebra.masked_model import Averaged, MaskedModel
 from granite_xai.algebra.masking import Masking
-from granite_xai.algebra.region_weights import AlongSigns, RegionWeights, SignedLines
-from granite_xai.base.coalitions import union
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import InputError, ResourceError
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players, union
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.needs import Needs, Summed
 from granite_xai.evaluations.request import request
@@ -70,7 +69,7 @@ class Term(NamedTuple):
 
     def masked(self, evaluations: Evaluations) -> Averaged:
         """The masked model behind it."""
-        if self.visible == evaluations.everything:
+        if isinstance(self.visible, frozenset) and len(self.visible) == evaluations.n_columns:
             return MaskedModel.of_rows(evaluations.f)
         if isinstance(self.visible, Attributed):
             return MaskedModel(evaluations.facts[self.visible].values)
@@ -195,25 +194,16 @@ def masked_sum(terms: Terms, evaluations: Evaluations, regions: RegionWeights) -
     return total
 
 
-def masked_sum_along_signs(
-    terms: Terms, evaluations: Evaluations, signed: SignedLines
-) -> AlongSigns:
-    """A combination of masked models that average over all rows, on all lines of weights along signs."""
+def masked_sum_of_rows(terms: Terms, evaluations: Evaluations) -> MaskedModel:
+    """A combination of masked models that all average over all rows, as one."""
     weighted = [(coefficient, term.masked(evaluations)) for term, coefficient in terms.items()]
-    nothing = MaskedModel.of_rows(np.zeros(len(evaluations)))
-    models = MaskedModel.combined(cast(Sequence[tuple[float, MaskedModel]], weighted))
-    parts = [masked.along_signs(signed) for masked in models or [nothing]]
-    if len(parts) == 1 and parts[0] is not None:
-        return parts[0]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        raise ValueError("the masked models do not average over all rows")
-    return AlongSigns(
-        np.hstack([part.left for part in known]),
-        np.concatenate([part.means_read for part in known]),
-        np.vstack([part.means_gained for part in known]),
-        signed,
-    )
+    sums = MaskedModel.combined(cast(Sequence[tuple[float, MaskedModel]], weighted))
+    if not sums:
+        return MaskedModel.of_rows(np.zeros(len(evaluations)))
+    first, *others = sums
+    for other in others:  # pairs of rows come first
+        first = MaskedModel(first.left + other.of_pairs())
+    return first
 
 
 def combination(terms: Terms, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:

@@ -18,9 +18,8 @@ from itertools import combinations
 from math import comb, factorial
 from typing import ClassVar, TypeVar
 
-from granite_xai.base.coalitions import subsets, union, without
 from granite_xai.base.options import unknown
-from granite_xai.base.typing import Coalition, Players
+from granite_xai.base.typing import Coalition, Players, subsets, union, without
 
 Key = TypeVar("Key")
 Weighted = Mapping[Coalition, float]

@@ -134,6 +134,10 @@ class MaskedModel:
             ratios=None if self.ratios is None else self.ratios[places],
         )
 
+    def of_pairs(self) -> FloatArray:
+        """The prediction for each row against each single one, (n, n)."""
+        return self.left if self.right is None else self.left @ self.right.T
+
     def values(self, regions: RegionWeights) -> FloatArray:
         """The masked model at each row, in the region that the row is in, (n, K)."""
         if self.bins is None:

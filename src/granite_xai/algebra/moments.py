@@ -16,7 +16,7 @@ bins. Sums add up: those of cells tell the disagreement of every region that is 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -434,22 +434,39 @@ class Layout:
         return np.hstack([*columns, *(numbers[number] for number in self.alone)])
 
 
+class Form(NamedTuple):
+    """Sets whose disagreement follows from sums in the same way."""
+
+    formula: Formula
+    layout: Layout
+    n_sets: int
+
+    @property
+    def width(self) -> int:
+        """Numbers of a row that are summed up."""
+        return self.layout.n_products * self.n_sets
+
+    def sums(self, of_products: FloatArray) -> Sums:
+        """Sums over regions, from (width, n_bins, K)."""
+        shape = (self.layout.n_products, self.n_sets, *of_products.shape[1:])
+        return Sums(self.layout, of_products.reshape(shape))
+
+
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sets of one question with equally many directions, on some rows.
+    """Sets of one question, on some rows.
 
     Parameters
     ----------
-    formula : Formula
-    layout : Layout
-    products : array of shape (n_rows, n_products * n_sets)
-        What is summed up of each row, times its weight; those of all sets stand side by side.
+    forms : tuple of Form
+        The sets, those of the same form together.
+    products : array of shape (n_rows, width)
+        What is summed up of each row, times its weight; those of all sets of a form stand side by side.
     bins : array of shape (n_rows,), optional
         Bin of each row; a set with bins is alone.
     """
 
-    formula: Formula
-    layout: Layout
+    forms: tuple[Form, ...]
     products: FloatArray
     bins: IntArray | None = None
 
@@ -465,40 +482,51 @@ class Moments:
 
     def limits(self) -> FloatArray:
         """What each set shows in any part of these rows, about at most, (n_sets,); infinite: not known."""
-        by_set = self.products.sum(axis=0).reshape(self.layout.n_products, -1, 1, 1)
-        (_, first), *others = self.formula.quantities
-        is_of_rows = self.formula.loss is None and self.bins is None and not others
-        if is_of_rows and isinstance(first, MeanSquare):
-            return first.between_rows(Sums(self.layout, by_set))
-        return np.full(by_set.shape[1], np.inf)
+        limits = []
+        for form, sums in self._by_form(self.products.sum(axis=0)[:, None, None]):
+            (_, first), *others = form.formula.quantities
+            is_of_rows = form.formula.loss is None and self.bins is None and not others
+            if is_of_rows and isinstance(first, MeanSquare):
+                limits.append(first.between_rows(sums))
+            else:
+                limits.append(np.full(form.n_sets, np.inf))
+        return np.concatenate(limits)
 
     def of_sets(self, is_wanted: BoolArray) -> Moments:
         """Only some of the sets."""
         if is_wanted.all():
             return self
-        by_set = self.products.reshape(len(self.products), self.layout.n_products, -1)
-        products = by_set[:, :, is_wanted].reshape(len(self.products), -1)
-        return replace(self, products=products)
+        forms = []
+        is_read = []
+        ends = np.cumsum([form.n_sets for form in self.forms])
+        for form, wanted in zip(self.forms, np.split(is_wanted, ends[:-1]), strict=True):
+            is_read.append(np.tile(wanted, form.layout.n_products))
+            if wanted.any():
+                forms.append(form._replace(n_sets=int(np.count_nonzero(wanted))))
+        return replace(self, forms=tuple(forms), products=self.products[:, np.concatenate(is_read)])
 
     def of_sums(self, sums: FloatArray) -> FloatArray:
-        """Disagreement of regions, summed over the sets, (K,), from sums (n_products * n_sets, n_bins, K)."""
-        n_sets = len(sums) // self.layout.n_products
-        by_set = sums.reshape(self.layout.n_products, n_sets, *sums.shape[1:])
-        return np.asarray(self.formula.of(Sums(self.layout, by_set)).sum(axis=0))
+        """Disagreement of regions, summed over the sets, (K,), from sums (width, n_bins, K)."""
+        total = np.zeros(sums.shape[-1])
+        for form, of_form in self._by_form(sums):
+            total += form.formula.of(of_form).sum(axis=0)
+        return total
+
+    def _by_form(self, sums: FloatArray) -> Iterator[tuple[Form, Sums]]:
+        start = 0
+        for form in self.forms:
+            yield form, form.sums(sums[start : start + form.width])
+            start += form.width
 
 
-def moments_of(
-    question: ResolvedQuestion, evaluations: Evaluations, most_products: int = 100
-) -> list[Moments] | None:
-    """The sets of a question, those alike side by side; None where it does not follow from moments.
+def moments_of(question: ResolvedQuestion, evaluations: Evaluations) -> list[Moments] | None:
+    """The sets of a question, those without bins side by side; None where it does not follow from moments.
 
     Parameters
     ----------
     question : ResolvedQuestion
     evaluations : Evaluations
         Of all rows of a search.
-    most_products : int
-        Of sets side by side, unless one has more.
     """
     sets = []
     for members, gap in zip(question.sets, question.gap_terms, strict=True):
@@ -514,12 +542,19 @@ def moments_of(
         shorter = of_set._replace(factors=of_set.factors.first(rank))
         is_alone = number if of_set.bins is not None else None
         alike.setdefault((rank, is_alone, repr(of_set.formula)), []).append(shorter)
+    together: list[tuple[Form, FloatArray]] = []
     moments: list[Moments] = []
     for group in alike.values():
-        layout = Layout(group[0].formula, len(group[0].factors.strengths))
-        at_once = max(1, most_products // layout.n_products)
-        parts = [group[start : start + at_once] for start in range(0, len(group), at_once)]
-        moments += [_side_by_side(part, layout, evaluations) for part in parts]
+        formula = group[0].formula
+        form = Form(formula, Layout(formula, len(group[0].factors.strengths)), len(group))
+        products = _side_by_side(group, form, evaluations)
+        if group[0].bins is None:
+            together.append((form, products))
+        else:
+            moments.append(Moments((form,), products, group[0].bins))
+    if together:
+        forms, products_of_forms = zip(*together, strict=True)
+        moments.append(Moments(forms, np.hstack(products_of_forms)))
     return moments
 
 
@@ -529,25 +564,20 @@ class _SetOnRows(NamedTuple):
     bins: IntArray | None
 
 
-def _side_by_side(sets: Sequence[_SetOnRows], layout: Layout, evaluations: Evaluations) -> Moments:
-    """Some sets of the same form as one."""
-    by_set = []
-    for of_set in sets:
+def _side_by_side(sets: Sequence[_SetOnRows], form: Form, evaluations: Evaluations) -> FloatArray:
+    """What is summed up of some sets of one form, (n, width)."""
+    products = np.empty((len(evaluations), form.layout.n_products, form.n_sets))
+    for number, of_set in enumerate(sets):
         factors = of_set.factors
         numbers = {name: getattr(factors, name) for name in ("a", "b", "e", "U", "w")}
         numbers["F"] = factors.a + factors.b + factors.e
-        numbers[ONE] = np.ones(len(evaluations.weights))
+        numbers[ONE] = np.ones(len(evaluations))
         if evaluations.y is not None:
             numbers["y"] = evaluations.y - evaluations.offset
         columns = {name: values.reshape(len(values), -1) for name, values in numbers.items()}
-        by_set.append(layout.products(columns) * evaluations.weights[:, None])
-    products = np.stack(by_set, axis=2)  # (n, n_products, n_sets)
-    return Moments(
-        formula=sets[0].formula,
-        layout=layout,
-        products=products.reshape(len(products), -1),
-        bins=sets[0].bins,
-    )
+        products[:, :, number] = form.layout.products(columns)
+    products *= evaluations.weights[:, None, None]
+    return products.reshape(len(products), -1)
 
 
 def _factors(evaluations: Evaluations, members: Coalition) -> Factors:

@@ -113,26 +113,15 @@ class AlongSigns:
             self.signed,
         )
 
-    def error_moments(self, by_products: bool) -> tuple[FloatArray, FloatArray]:
+    def error_moments(self) -> tuple[FloatArray, FloatArray]:
         """Mean over the rows of ``e²``, and of ``2 s q e``, with e what they gain from against s to with s.
 
         Gains are those over twice the step; (P,) each.
-
-        Parameters
-        ----------
-        by_products : bool
-            Read from products of `left` where that is less work. Their digits are those of `left`: an e that
-            cancels is not known to more.
         """
         signed = self.signed
         means_gained = self.means_gained - self.means_read[:, None] * signed.tilt
         means_gained /= 1.0 - np.square(signed.step * signed.tilt)  # of e
         weighted = 2.0 * signed.shares * self.values
-        if by_products and self.left.shape[1] <= signed.signs.shape[1]:
-            products = self.left.T @ (signed.shares[:, None] * self.left)
-            squares = np.einsum("rp,rp->p", means_gained, products @ means_gained)
-            moves_of_left = (weighted[:, None] * self.left).T @ signed.signs
-            return np.maximum(squares, 0.0), np.einsum("rp,rp->p", means_gained, moves_of_left)
         errors = self.left @ means_gained
         tilts = np.einsum("np,np->p", signed.signs, weighted[:, None] * errors)
         return signed.shares @ np.square(errors), tilts

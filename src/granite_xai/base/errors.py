@@ -162,10 +162,6 @@ class Diagnostics:
         """Remember a warning that was issued elsewhere."""
         self._warnings[message] = None
 
-    def count(self, key: str) -> None:
-        """Add one to a finding that is a number."""
-        self._findings[key] = self._findings.get(key, 0) + 1
-
     def note(self, key: str, value: Any) -> None:
         """Keep a finding under its name; a later one replaces it."""
         self._findings[key] = value

@@ -148,23 +148,31 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not stat.S_ISREG(status.st_mode):
         raise FormatError(f"{path} is not a regular file.", code="F05", argument="path")
     if status.st_size > MAX_BYTES:
-        message = f"{path} has {status.st_size:,} bytes; at most {MAX_BYTES:,} are read."
-        raise FormatError(message, code="F05", argument="path")
+        raise FormatError(
+            f"{path} has {status.st_size:,} bytes; at most {MAX_BYTES:,} are read.",
+            code="F05",
+            argument="path",
+        )
     raw = Path(path).read_bytes()
     if not raw.lstrip().startswith(b"{"):
         raise _no_object(raw, path)
     try:
         data: dict[str, Any] = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        message = f"{path} is not UTF-8 text at byte {error.start:,}."
-        raise FormatError(message, code="F04", argument="path") from error
+        raise FormatError(
+            f"{path} is not UTF-8 text at byte {error.start:,}.", code="F04", argument="path"
+        ) from error
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno} ({error.msg})"
-        message = f"{path} breaks off or is not JSON at {place}."
-        raise FormatError(message, code="F04", argument="path") from error
+        raise FormatError(
+            f"{path} breaks off or is not JSON at {place}.", code="F04", argument="path"
+        ) from error
     except (RecursionError, ValueError) as error:
-        message = f"{path} is nested too deep, or holds a number that is none."
-        raise FormatError(message, code="F05", argument="path") from error
+        raise FormatError(
+            f"{path} is nested too deep, or holds a number that is none.",
+            code="F05",
+            argument="path",
+        ) from error
     return data
 
 

@@ -111,8 +111,11 @@ def require_evaluations(resources: Resources, rows: int) -> None:
     """
     limit = resources.max_evaluations
     if limit is not None and rows > limit:
-        message = f"the plan sends {rows:,} rows to the model; max_evaluations allows {limit:,}."
-        raise too_much_work(message, f"max_evaluations={rows}", code="M13")
+        raise too_much_work(
+            f"the plan sends {rows:,} rows to the model; max_evaluations allows {limit:,}.",
+            f"max_evaluations={rows}",
+            code="M13",
+        )
 
 
 def too_much_work(message: str, higher_limit: str, code: str = "D33") -> ResourceError:

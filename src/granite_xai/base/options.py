@@ -142,8 +142,7 @@ def whole_number(
     too_small = is_whole and at_least is not None and value < at_least
     too_large = is_whole and at_most is not None and value > at_most
     if not is_whole or too_small or too_large:
-        limits = {"≥": at_least, "≤": at_most}
-        raise _out_of_range(argument, value, "a whole number", limits)
+        raise _out_of_range(argument, value, "a whole number", {"≥": at_least, "≤": at_most})
     return int(value)
 
 
@@ -169,8 +168,9 @@ def real_number(
     )
     too_large = at_most is not None and number > at_most
     if not math.isfinite(number) or too_small or too_large:
-        limits = {"≥": at_least, ">": above, "≤": at_most}
-        raise _out_of_range(argument, value, "a finite number", limits)
+        raise _out_of_range(
+            argument, value, "a finite number", {"≥": at_least, ">": above, "≤": at_most}
+        )
     return number
 
 

@@ -61,8 +61,12 @@ def resolve_jobs(n_jobs: int | None) -> int:
         return int(count_threads(None))
     if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:
         hint = "pass None, a positive number of threads, or -1 for all processors"
-        text = f"n_jobs={n_jobs!r} is no number of threads: {hint}."
-        raise InputError(text, code="P08", argument="n_jobs", hint=hint)
+        raise InputError(
+            f"n_jobs={n_jobs!r} is no number of threads: {hint}.",
+            code="P08",
+            argument="n_jobs",
+            hint=hint,
+        )
     if n_jobs == 1:
         return 1
     return min(int(count_threads(int(n_jobs))), int(count_threads(-1)))

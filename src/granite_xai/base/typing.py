@@ -1,9 +1,9 @@
-"""Types that several rooms share."""
+"""Types that several rooms share, and sets of features: their unions, subsets and complements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,42 +25,16 @@ PairLoss = Callable[[FloatArray, FloatArray], FloatArray]
 """A loss of predictions against targets, applied cell by cell."""
 
 
-class JansenTotal(NamedTuple):
-    """Jansen's total variance of the columns in ``hidden``.
-
-    It is not the value of a coalition, so it is a term by itself.
-    """
-
-    hidden: Coalition
+def union(players: Iterable[Coalition]) -> Coalition:
+    """All columns of the players."""
+    return frozenset(chain.from_iterable(players))
 
 
-class PairwiseShapley(NamedTuple):
-    """Pairwise attributions ``Phi[n, m]`` of a set of players, summed over all coalitions."""
-
-    kind: str
-    members: tuple[Coalition, ...]
-    players: tuple[Coalition, ...] = ()
+def subsets(players: Players) -> Iterable[tuple[Coalition, ...]]:
+    """Every subset of the players, small ones first."""
+    return chain.from_iterable(combinations(players, size) for size in range(len(players) + 1))
 
 
-class AleColumn(NamedTuple):
-    """Position of a column that ALE moves along, and the number of its intervals."""
-
-    column: int
-    intervals: int = 10
-
-
-class AleDifference(NamedTuple):
-    """The change of the prediction across the interval of a column in which a row lies.
-
-    ``averaged``: its mean over the rows in the interval.
-    """
-
-    column: AleColumn
-    averaged: bool
-
-
-Term = Coalition | JansenTotal | PairwiseShapley | AleDifference
-"""What an explanation is a linear combination of."""
-
-Terms = Mapping[Term, float]
-"""The linear combination ``phi = sum of coefficient * nu(term)``."""
+def without(players: Players, members: Players) -> tuple[Coalition, ...]:
+    """The players that are not among the members."""
+    return tuple(player for player in players if player not in members)

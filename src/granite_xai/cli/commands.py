@@ -243,8 +243,9 @@ def _check_outputs(options: argparse.Namespace) -> None:
     written = {option: path for option in OUTPUTS if (path := getattr(options, option, None))}
 
     def refuse(option: str, what: str, hint: str = "Choose another file.") -> None:
-        message = f"--{option} {written[option]} {what}."
-        raise gx.InputError(message, code="P03", argument=option, hint=hint)
+        raise gx.InputError(
+            f"--{option} {written[option]} {what}.", code="P03", argument=option, hint=hint
+        )
 
     for first, second in combinations(written, 2):
         if _are_one_file(written[first], written[second]):

@@ -132,15 +132,15 @@ def _refused(
         raise
     except Exception as error:
         if package and isinstance(error, ImportError):
-            install = f"pip install {package} installs it."
-            raise refuse(f"{path} needs the package {package}.", hint=install) from error
+            raise refuse(
+                f"{path} needs the package {package}.", hint=f"pip install {package} installs it."
+            ) from error
         raise refuse(f"{words} ({type(error).__name__}: {error}).", hint=hint) from error
 
 
 def _refuse_address(path: str, refuse: Callable[..., gx.GraniteError]) -> None:
     if "://" in path:
-        hint = "Download the file first."
-        raise refuse(f"{path} is an address; only files are read.", hint=hint)
+        raise refuse(f"{path} is an address; only files are read.", hint="Download the file first.")
 
 
 # ------------------------------------------------------------------------------------------------------------ tables
@@ -169,8 +169,9 @@ def read_table(path: str, options: argparse.Namespace | None = None) -> Any:
         raw = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
     except OSError as error:
         reason = error.strerror or error
-        hint = "Check the name of the file."
-        raise _bad_table(f"{path} cannot be read ({reason}).", hint=hint) from error
+        raise _bad_table(
+            f"{path} cannot be read ({reason}).", hint="Check the name of the file."
+        ) from error
     name = "standard input" if path == STANDARD_INPUT else path
     return _read_csv(raw, name, SEPARATORS.get(ending, ","))
 
@@ -230,8 +231,9 @@ def _read_csv(raw: bytes, name: str, separator: str) -> Any:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        text = f"{name} is not UTF-8 at byte {error.start:,}."
-        raise _bad_table(text, hint="Save it as UTF-8.") from error
+        raise _bad_table(
+            f"{name} is not UTF-8 at byte {error.start:,}.", hint="Save it as UTF-8."
+        ) from error
     _check_lines(text, name, separator)
     frame = pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
     _warn_of_odd_cells(frame, text, name, separator)
@@ -248,8 +250,9 @@ def _check_lines(text: str, name: str, separator: str) -> None:
     try:
         header: list[str] = next(lines, [])
         if not any(header):
-            hint = "Put the names of the columns there."
-            raise _bad_table(f"{name} has no header on line 1.", hint=hint)
+            raise _bad_table(
+                f"{name} has no header on line 1.", hint="Put the names of the columns there."
+            )
         repeated = sorted(column for column, count in Counter(header).items() if count > 1)
         if repeated:
             raise gx.InputError(
@@ -305,8 +308,12 @@ def _features_target_and_weights(frame: Any, options: argparse.Namespace) -> tup
     names = [*options.drop, *options.categories, *no_features]
     unknown = [name for name in names if name not in frame]
     if unknown:
-        message = f"the table has no column {unknown[0]!r}; it has {', '.join(map(str, frame))}."
-        raise gx.InputError(message, code="P04", argument="data", columns=unknown)
+        raise gx.InputError(
+            f"the table has no column {unknown[0]!r}; it has {', '.join(map(str, frame))}.",
+            code="P04",
+            argument="data",
+            columns=unknown,
+        )
     X = frame.drop(columns=[*options.drop, *no_features])
     return (
         X.astype(dict.fromkeys(options.categories, "category")),
@@ -353,8 +360,10 @@ def _load_model(options: argparse.Namespace) -> Any:
         return _from_skops(path, options.trust)
     if ending not in LIBRARIES:
         endings = ", ".join([*LIBRARIES, ".skops", *PICKLES])
-        hint = f"Known are {endings}; or use --predictor."
-        raise _bad_model(f"{path} is in no format that is read here.", hint=hint)
+        raise _bad_model(
+            f"{path} is in no format that is read here.",
+            hint=f"Known are {endings}; or use --predictor.",
+        )
     package = LIBRARIES[ending]
     with _refused(_bad_model, path, f"{package} cannot read {path}", package):
         library = import_module(package)
@@ -365,8 +374,10 @@ def _load_model(options: argparse.Namespace) -> Any:
 
 def _from_pickle(path: str, allowed: bool) -> Any:
     if not allowed:
-        hint = "Pass --allow-pickle if you trust the file, or save the model in another format."
-        raise _bad_model(f"{path} is a pickle: loading it runs whatever code it holds.", hint=hint)
+        raise _bad_model(
+            f"{path} is a pickle: loading it runs whatever code it holds.",
+            hint="Pass --allow-pickle if you trust the file, or save the model in another format.",
+        )
     with _refused(_bad_model, path, f"{path} cannot be loaded"):
         import joblib
 
@@ -382,9 +393,9 @@ def _from_skops(path: str, trusted: list[str]) -> Any:
         unknown = [name for name in skops.io.get_untrusted_types(file=path) if name not in trusted]
         if unknown:
             names = ", ".join(unknown)
-            hint = f"If you trust them: --trust {' '.join(unknown)}"
             raise _bad_model(
-                f"{path} holds types that are not known to be harmless: {names}.", hint=hint
+                f"{path} holds types that are not known to be harmless: {names}.",
+                hint=f"If you trust them: --trust {' '.join(unknown)}",
             )
         return skops.io.load(path, trusted=trusted)
 
@@ -419,11 +430,16 @@ def _train(X: Any, y: Any, seed: int) -> tuple[Any, Any, Any, tuple[Any, Any]]:
     from sklearn.model_selection import train_test_split
 
     if y.isna().any():
-        message = f"the target {y.name!r} is missing in {int(y.isna().sum()):,} rows."
-        raise gx.InputError(message, code="T03", argument="y", hint="Drop these rows.")
+        raise gx.InputError(
+            f"the target {y.name!r} is missing in {int(y.isna().sum()):,} rows.",
+            code="T03",
+            argument="y",
+            hint="Drop these rows.",
+        )
     if len(X) < FEWEST_ROWS:
-        message = f"{len(X)} rows are too few to fit a model to."
-        raise gx.InputError(message, code="D28", argument="data")
+        raise gx.InputError(
+            f"{len(X)} rows are too few to fit a model to.", code="D28", argument="data"
+        )
     are_labels = y.nunique() <= FEW_VALUES or y.dtype.kind not in "fiu"
     by_label = are_labels and y.value_counts().min() >= FEWEST_ROWS_OF_LABEL
     X_train, X_test, y_train, y_test = train_test_split(

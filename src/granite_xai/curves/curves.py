@@ -20,8 +20,7 @@ import numpy as np
 from granite_xai.algebra.effects import Terms
 from granite_xai.algebra.masked_model import averaged
 from granite_xai.algebra.region_weights import RegionWeights
-from granite_xai.base.coalitions import subsets, union
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players, subsets, union
 from granite_xai.evaluations.asking import Ends
 from granite_xai.evaluations.evaluations import Evaluations, Matrix
 from granite_xai.evaluations.values import Cells

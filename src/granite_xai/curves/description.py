@@ -13,10 +13,17 @@ import numpy as np
 from granite_xai.algebra.effects import Terms
 from granite_xai.algebra.masked_model import averaged
 from granite_xai.algebra.region_weights import RegionWeights
-from granite_xai.base.coalitions import subsets, union
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.parallel import one_blas_thread
-from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, Players
+from granite_xai.base.typing import (
+    BoolArray,
+    Coalition,
+    FloatArray,
+    IntArray,
+    Players,
+    subsets,
+    union,
+)
 from granite_xai.curves.curves import RowCurves, pdp_of_regions, row_curves
 from granite_xai.curves.shared import SharedCurve, SharedCurves
 from granite_xai.curves.sharing import Nodes, budget, hardly_matters, shared_nodes

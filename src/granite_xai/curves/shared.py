@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.coalitions import subsets, union
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.options import unknown
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, subsets, union
 from granite_xai.curves.curves import RowCurves, as_numbers, sortable_levels
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Outline, Table, frame, require_rows

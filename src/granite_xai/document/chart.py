@@ -28,6 +28,7 @@ SKEWED = 20  # times the median, from which on positive values get a logarithmic
 FAR_QUANTILE = 0.99  # beyond which values are not drawn where they would take half the axis
 NEARLY = 1 - 1e-12  # shares that are summed up may end below 1
 SLACK = 1e-9  # share of a step by which rounding may miss a round number
+ERRORS = 2.0  # standard errors on both sides of a line
 TINY = 1e-300  # instead of a sum of 0 that is divided by
 
 # Colour is the region, and nothing else: the rest is ink, grey, or another dash. The colours stay apart, from
@@ -37,19 +38,11 @@ ORANGE = "#D55E00"
 BLACK = "#222222"
 GREY = "#8C8C8C"
 PALE = "#D9D9D9"
-SIDES = (BLACK, GREY)  # first and second explanation of a question, where no region is drawn
 CASES = (BLUE, ORANGE, "#009E73", "#CC79A7", GREY)  # models or tables that are compared
 ON_WHITE = ("#2a83ee", "#8f4200", "#35835a", "#ad3fa9", "#bd8600", "#265267", "#371a7d", "#670325")
 ON_DARK = ("#3f9bff", "#f9761f", "#9df3df", "#d9a3b8", "#ebe02a", "#35d0fb", "#a056cc", "#bb5438")
 REGIONS = tuple(zip(ON_WHITE, ON_DARK, strict=True))  # by the number of the region
 EVERYONE = ("#8d9298", "#7d848b")  # all rows, and regions beyond the palette
-
-
-def region_color(region: int | None) -> str:
-    """Colour of a region on white paper; None: all rows."""
-    if region is None or region >= len(REGIONS):
-        return EVERYONE[0]
-    return ON_WHITE[region]
 
 
 # The axis of a feature ---------------------------------------------------------------------------------
@@ -138,7 +131,7 @@ class FeatureAxis:
         self.note = ""
         present = self.counts[1:]
         self.groups = self._groups(present, effects, most_places)
-        self._numbers = _days_or_numbers(column)
+        self._numbers = _days_or_numbers(column.levels, column.kind)
         if self.style == "line" and column.kind == "numeric":
             self._unskew(present)
         if column.levels.dtype.kind == "m":
@@ -264,38 +257,47 @@ class FeatureAxis:
         """The places of numbers on the scale of the axis."""
         return np.exp(place) if self.log else place
 
-    def places(self, column: Column) -> FloatArray:
-        """The place of each level of a column, (1 + n_levels,), missing first; nan: it is not drawn.
+    def places(self, levels: Any) -> FloatArray:
+        """The place of some levels of the feature, (n,); nan: it is not drawn.
 
         Parameters
         ----------
-        column : Column
-            The feature on other rows, or on some of these.
+        levels : array of shape (n,)
+            Of other rows, or of some of these.
         """
-        if not self.labelled:
-            numbers = _days_or_numbers(column)
-            if len(self._numbers) and np.isnan(self._numbers).any():
-                numbers = np.where(numbers <= self.limits[1], numbers, np.nan)
-            return np.append(self.missing_place, numbers)
-        levels = self.column.levels.tolist()
-        place_of = dict(zip(levels, self._numbers.tolist(), strict=True))
-        places = [place_of.get(level, np.nan) for level in column.levels.tolist()]
-        return np.array([self.missing_place, *places], dtype=np.float64)
+        if self.labelled:
+            place_of = dict(zip(self.column.levels.tolist(), self._numbers.tolist(), strict=True))
+            places = [place_of.get(level, np.nan) for level in levels.tolist()]
+            return np.array(places, dtype=np.float64)
+        numbers = _days_or_numbers(levels, self.column.kind)
+        if np.isnan(self._numbers).any():  # the largest values are left out
+            numbers = np.where(numbers <= self.limits[1], numbers, np.nan)
+        return numbers
+
+    def places_of(self, column: Column) -> FloatArray:
+        """The place of each level of a column, (1 + n_levels,), missing first."""
+        return np.append(self.missing_place, self.places(column.levels))
 
     def of_rows(self, column: Column) -> FloatArray:
         """The place of each row, on which ``column`` is the feature (nan: it is not drawn)."""
-        return self.places(column)[column.codes + 1]
+        return self.places_of(column)[column.codes + 1]
 
-    def level_texts(self, column: Column) -> list[str | None]:
-        """What each level of a column is called in a frame, missing first; None for numbers."""
-        if column.kind == "numeric":
-            return [MISSING, *[None] * len(column.levels)]
-        text_of = dict(zip(self.x, self.texts, strict=True)) if self.labelled else {}
-        names = []
-        for level, place in zip(column.levels, self.places(column)[1:].tolist(), strict=True):
-            shared = self.labelled and place in text_of and not np.isnan(place)
-            names.append(text_of[place] if shared else str(level))
-        return [MISSING, *names]
+    def names(self, levels: Any) -> list[str | None]:
+        """What some levels are called in a frame; None for numbers, the place of rare names."""
+        if self.column.kind == "numeric":
+            return [None] * len(levels)
+        if not self.labelled:
+            return [str(level) for level in levels]
+        text_of = dict(zip(self.x, self.texts, strict=True))
+        places = self.places(levels).tolist()
+        return [text_of.get(place, str(level)) for place, level in zip(places, levels, strict=True)]
+
+    def counts_of(self, column: Column) -> FloatArray:
+        """Rows of each level of the axis, missing first, (1 + n_levels,), where ``column`` is the feature."""
+        number = {level: i + 1 for i, level in enumerate(self.column.levels.tolist())}
+        numbers = np.array([0, *(number.get(level, -1) for level in column.levels.tolist())])
+        codes = numbers[column.codes + 1]
+        return np.bincount(codes[codes >= 0], minlength=len(number) + 1).astype(np.float64)
 
     def at_places(self, values: FloatArray, line_of_level: IntArray | None = None) -> FloatArray:
         """Values at the places: means over their levels, by rows, (n_places, ...).
@@ -406,12 +408,11 @@ def spread_out(counts: FloatArray, points: int) -> IntArray:
     return np.unique([0, *quantiles.tolist(), n_levels - 1])
 
 
-def _days_or_numbers(column: Column) -> FloatArray:
-    """Levels as numbers, (n_levels,): dates and durations in days; the place of a name."""
-    levels = column.levels
-    if column.kind in LABELLED:
+def _days_or_numbers(levels: Any, kind: str) -> FloatArray:
+    """Levels as numbers, (n_levels,): dates and durations in days; the number of a name."""
+    if kind in LABELLED:
         return np.arange(len(levels), dtype=np.float64)
-    if column.kind == "date":
+    if kind == "date":
         origin = np.datetime64(0, "s") if levels.dtype.kind == "M" else np.timedelta64(0, "s")
         return np.asarray((levels - origin) / np.timedelta64(1, "D"), dtype=np.float64)
     return np.asarray(levels, dtype=np.float64)
@@ -566,8 +567,10 @@ class Mark:
     x, y : arrays of shape (n,)
     texts : sequence of str or None
         What the places are called, "missing" where a value is missing; None for numbers.
+    errors : array of shape (n,), optional
+        Standard errors of y; the band is two of them on both sides.
     low, high : arrays of shape (n,), optional
-        Ends of its band, or of the bars of its points.
+        Ends of its band, or of the bars of its points, where errors are not what they are made of.
     end : array of shape (n,), optional
         Right ends of bars.
     joined : bool
@@ -582,12 +585,20 @@ class Mark:
     x: FloatArray
     y: FloatArray
     texts: Sequence[str | None] = ()
+    errors: FloatArray | None = None
     low: FloatArray | None = None
     high: FloatArray | None = None
     end: FloatArray | None = None
     joined: bool = True
     color: str = ""
     dashed: bool = False
+
+    @property
+    def interval(self) -> tuple[FloatArray | None, FloatArray | None]:
+        """Ends of the band; None: it has none."""
+        if self.errors is None:
+            return self.low, self.high
+        return self.y - ERRORS * self.errors, self.y + ERRORS * self.errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -611,19 +622,14 @@ class Chart:
     title: str = ""
     note: str = ""
 
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The lowest and the highest value of its marks but the bars; (0, 1) where there are none."""
-        return limits_of([self])
-
 
 def limits_of(charts: Sequence[Chart]) -> tuple[float, float]:
-    """The lowest and the highest value of some charts, which are drawn on one scale."""
+    """The lowest and the highest value of the marks of some charts but bars; (0, 1) where there are none."""
     ends = []
     for chart in charts:
         for mark in chart.marks:
             if mark.shape != "bars":
-                ends += [values for values in (mark.y, mark.low, mark.high) if values is not None]
+                ends += [values for values in (mark.y, *mark.interval) if values is not None]
     heights = np.concatenate([*ends, np.zeros(0)])
     heights = heights[np.isfinite(heights)]
     if not len(heights):

@@ -173,6 +173,7 @@ class _Asker:
                 if columns in request.matrices:
                     matrices[output][columns] = matrix
         outputs = []
+        everything = Coalition(range(n_columns))
         facts = self._facts(request)
         for output, f in enumerate(self.f):
             y = self.rows.y
@@ -181,7 +182,7 @@ class _Asker:
                 weights=self.rows.weights,
                 y=y if y is None or y.ndim == 1 else y[:, output],
                 matrices=matrices[output],
-                n_columns=n_columns,
+                everything=everything,
                 facts={
                     **facts[output],
                     **sums[output].attributions(),

@@ -71,8 +71,9 @@ def device_faults() -> Iterator[None]:
             raise
         reason = str(error).partition("\n")[0] or "out of memory"
         hint = "Leave Resources(device=) at its default, or set a smaller batch_size."
-        message = f"the device failed: {reason}. {hint}"
-        raise ResourceError(message, code="R08", argument="resources", hint=hint) from error
+        raise ResourceError(
+            f"the device failed: {reason}. {hint}", code="R08", argument="resources", hint=hint
+        ) from error
 
 
 @dataclass(frozen=True, eq=False)

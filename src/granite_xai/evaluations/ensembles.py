@@ -241,8 +241,10 @@ def read_parts(predictor: Predictor) -> Parts:
         reason = text.splitlines()[-1][:LONGEST_REASON]
         if ".cc:" in reason:  # nobody reads lines of C++
             reason = "its format is newer than treelite"
-        message = f"the trees of this {name} cannot be read ({reason})"
-        raise RefusalError(message, "M25" if "categor" in str(error) else "M30") from error
+        raise RefusalError(
+            f"the trees of this {name} cannot be read ({reason})",
+            "M25" if "categor" in str(error) else "M30",
+        ) from error
     return Ensemble(link=link, forests=forests, model=model)
 
 

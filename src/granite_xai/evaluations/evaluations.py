@@ -136,7 +136,8 @@ class Evaluations:
         The target, as it was given.
     matrices : mapping of coalition to Matrix
         ``E_S``, less `offset`.
-    n_columns : int
+    everything : coalition
+        All columns.
     facts : mapping
         What explanations read besides: bins, references, accumulated effects, attributions, each
         under its own key.
@@ -152,7 +153,7 @@ class Evaluations:
     weights: FloatArray
     y: FloatArray | None
     matrices: Mapping[Coalition, Matrix]
-    n_columns: int
+    everything: Coalition
     facts: Mapping[Hashable, Any] = field(default_factory=dict)
     moved: Mapping[Coalition, Mapping[Hashable, Any]] = field(default_factory=dict)
     offset: float = 0.0
@@ -162,9 +163,9 @@ class Evaluations:
         return len(self.f)
 
     @property
-    def everything(self) -> Coalition:
-        """All columns."""
-        return Coalition(range(self.n_columns))
+    def n_columns(self) -> int:
+        """How many columns there are."""
+        return len(self.everything)
 
     def take(self, places: IntArray) -> Evaluations:
         """The same about some of the rows."""
@@ -186,8 +187,9 @@ class Evaluations:
         values of several columns are combined, some of these columns are read from there as well.
         """
         is_moved = members in self.moved
-        is_read_both_ways = self.everything - members in self.matrices
-        if members not in self.matrices or not (is_moved or is_read_both_ways):
+        if members not in self.matrices:
+            return self
+        if not is_moved and self.everything - members not in self.matrices:  # one way to read it
             return self
         matrix = self.matrices[members]
         matrices = dict(self.matrices)
@@ -214,12 +216,14 @@ class Evaluations:
         visible : coalition
             T, neither empty nor everything.
         """
-        hidden = self.everything - visible
-        if self.gap in (visible, hidden):
-            return self.matrices[self.gap], self.gap == visible
+        if self.gap is not None:
+            if self.gap == visible:
+                return self.matrices[visible], True
+            if len(self.gap) + len(visible) == self.n_columns and self.gap.isdisjoint(visible):
+                return self.matrices[self.gap], False
         if visible in self.matrices:
             return self.matrices[visible], True
-        return self.matrices[hidden], False
+        return self.matrices[self.everything - visible], False
 
 
 class Sample(NamedTuple):

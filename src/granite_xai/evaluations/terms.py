@@ -12,9 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.coalitions import subsets, union, without
 from granite_xai.base.limits import BLOCK, slices
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
+from granite_xai.base.typing import (
+    Coalition,
+    FloatArray,
+    IntArray,
+    Players,
+    subsets,
+    union,
+    without,
+)
 from granite_xai.evaluations.tree_readers import (
     Link,
     ModelCall,

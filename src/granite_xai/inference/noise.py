@@ -16,18 +16,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import fdtri, stdtrit
 
 from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.masked_model import MaskedModel
 from granite_xai.algebra.region_weights import AlongSigns, RegionWeights, SignedLines
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 
 STEP = 0.1  # a
 PAIRS = 200  # vectors of signs
+FEWEST_DRAWS = 50  # of them, that a search reads
+ROWS_TIMES_DRAWS = 200_000  # the more rows, the less chance adds, and the fewer vectors tell it
 ROUNDING = 1e-24  # share of a disagreement, a sum of squares, that is rounding of its gaps
 SIGNS_STREAM = 11  # of random numbers
 FEWEST_OBSERVATIONS = 5  # rows or clusters: of fewer the spread is hardly known
@@ -62,10 +66,10 @@ class Signs:
     def __len__(self) -> int:
         return len(self.clusters)
 
-    @property
+    @cached_property
     def n_observations(self) -> int:
         """Rows or clusters that are independent of each other."""
-        return len(np.unique(self.clusters))
+        return int(np.count_nonzero(np.bincount(self.clusters)))
 
     def take(self, places: IntArray) -> Signs:
         """Those of some of the rows."""
@@ -136,12 +140,7 @@ class Noise:
         return bar_of_draws(self.by_chance, level, self.n_observations)
 
 
-def noise_of(
-    question: ResolvedQuestion,
-    evaluations: Evaluations,
-    signs: Signs,
-    with_slopes: bool = True,
-) -> Noise:
+def noise_of(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs) -> Noise:
     """Measure one question on the rows of a region.
 
     Parameters
@@ -151,11 +150,9 @@ def noise_of(
         Of these rows.
     signs : Signs
         Of these rows.
-    with_slopes : bool
-        Whether intervals are read; otherwise `Noise.moved` need not move.
     """
     signed = SignedLines(evaluations.weights, signs.signs, STEP)
-    of_sets = list(_noise_of_sets(question, evaluations, signs, signed, with_slopes))
+    of_sets = list(_noise_of_sets(question, evaluations, signs, signed))
     moved = sum(of_set.moved for of_set in of_sets)
     excess = sum(of_set.excess for of_set in of_sets)
     return Noise(
@@ -183,11 +180,10 @@ def _noise_of_sets(
     evaluations: Evaluations,
     signs: Signs,
     signed: SignedLines,
-    with_slopes: bool,
 ) -> Iterator[_SetNoise]:
     if question.is_of_sums:
         for along_signs in question.gaps_along_signs(evaluations, signed):
-            yield _noise_of_sums(along_signs, signs.n_observations, with_slopes)
+            yield _noise_of_sums(along_signs, signs.n_observations)
         return
     lines = RegionWeights.along_signs(signed)
     gaps = question.gaps(evaluations, lines)
@@ -200,15 +196,14 @@ def _noise_of_sets(
         yield _noise_of_rows(question, gap, np.minimum(sizes, n_observations), signs, lines)
 
 
-def _noise_of_sums(gap: AlongSigns, n_observations: int, with_slopes: bool) -> _SetNoise:
+def _noise_of_sums(gap: AlongSigns, n_observations: int) -> _SetNoise:
     """A squared gap at every row that averages over all of them: as `_noise_of_rows` says."""
     # Moved weights show (m - 1) / m of the variance of a mean of m observations.
     small_sample = n_observations / max(n_observations - 1, 1)
-    squares, tilts = gap.error_moments(by_products=not with_slopes)
+    squares, tilts = gap.error_moments()
     squared_errors = small_sample * squares
-    disagreement = float(gap.signed.shares @ np.square(gap.values))
     return _SetNoise(
-        moved=gap.mean_squares() if with_slopes else np.full(1 + 2 * len(tilts), disagreement),
+        moved=gap.mean_squares(),
         by_chance=squared_errors,
         excess=squared_errors,
         bias=float(np.mean(squared_errors + small_sample * tilts)),
@@ -335,8 +330,60 @@ def bar_of_draws(by_chance: FloatArray, level: float, n_observations: int) -> fl
 class RegionNoise(NamedTuple):
     """What chance says of one region, in shares of what all rows show beyond it."""
 
+    disagreements: FloatArray  # (Q,) R as measured; 0 for questions that do not count
     corrected: float  # may be negative; without the mass of the region
     is_exceeded: bool  # whether its rows show more than chance
+
+
+class _ByChance(NamedTuple):
+    """One question on the rows of a region, without an interval."""
+
+    plug_in: float
+    bias: float  # what chance adds
+    draws: FloatArray  # (P,) what sampling errors like those along each vector would show by themselves
+
+
+def _by_chance(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs) -> _ByChance:
+    """Measure one question on the rows of a region, for a search."""
+    if not question.is_of_sums:
+        noise = noise_of(question, evaluations, signs)
+        return _ByChance(noise.plug_in, noise.plug_in - noise.corrected, noise.by_chance)
+    shares = evaluations.weights / evaluations.weights.sum()
+    of_sets = [_set_by_chance(gap, shares, signs) for gap in question.masked_gaps(evaluations)]
+    return _ByChance(
+        plug_in=sum(of_set.plug_in for of_set in of_sets),
+        bias=sum(of_set.bias for of_set in of_sets),
+        draws=np.asarray(sum(of_set.draws for of_set in of_sets)),
+    )
+
+
+def _set_by_chance(gap: MaskedModel, shares: FloatArray, signs: Signs) -> _ByChance:
+    """What `_noise_of_sums` says of a gap, from products of what it reads: less work than at every row."""
+    small_sample = signs.n_observations / max(signs.n_observations - 1, 1)
+    tilt = shares @ signs.signs
+    if gap.right is None:
+        values = gap.left @ shares
+        errors = gap.left @ (shares[:, None] * signs.signs) - values[:, None] * tilt  # (n, P)
+        draws = shares @ np.square(errors)
+        own = (2.0 * shares * values) @ (signs.signs * errors)
+    else:
+        rank = gap.left.shape[1]
+        means = shares @ gap.right
+        values = gap.left @ means
+        both = np.empty((len(signs), 2 * rank))
+        np.multiply(shares[:, None], gap.right - means, out=both[:, :rank])  # how means move
+        np.multiply((2.0 * shares * values)[:, None], gap.left, out=both[:, rank:])
+        moved, read = np.split(both.T @ signs.signs, 2)
+        products = gap.left.T @ (shares[:, None] * gap.left)
+        draws = np.maximum(np.einsum("rp,rp->p", moved, products @ moved), 0.0)
+        own = np.einsum("rp,rp->p", moved, read)
+    ratios = 1.0 - np.square(STEP * tilt)
+    draws = small_sample * draws / np.square(ratios)
+    return _ByChance(
+        plug_in=float(shares @ np.square(values)),
+        bias=float(np.mean(draws + small_sample * own / ratios)),
+        draws=draws,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -440,20 +487,25 @@ class Chance:
         """
         if len(places) == len(self.signs):
             is_exceeded = bool(np.any(self.exceeded & (factors > 0)))
-            return RegionNoise(float(factors @ self.corrected), is_exceeded)
+            plug_ins = np.array([noise.plug_in for noise in self.of_all_rows])
+            return RegionNoise(plug_ins, float(factors @ self.corrected), is_exceeded)
         signs = self.signs.take(places)
-        corrected = plug_in = 0.0
-        by_chance = np.zeros(signs.signs.shape[1])
+        disagreements = np.zeros(len(self.questions))
+        corrected = 0.0
+        signs = signs.first(max(FEWEST_DRAWS, ROWS_TIMES_DRAWS // len(signs)))
+        draws = np.zeros(signs.signs.shape[1])
         for number in np.flatnonzero(factors).tolist():
             question = self.questions[number]
-            noise = noise_of(question, outputs[question.output], signs, with_slopes=False)
-            corrected += factors[number] * noise.corrected
-            plug_in += factors[number] * noise.plug_in
-            by_chance += factors[number] * noise.by_chance
+            by_chance = _by_chance(question, outputs[question.output], signs)
+            disagreements[number] = by_chance.plug_in
+            corrected += factors[number] * (by_chance.plug_in - by_chance.bias)
+            draws += factors[number] * by_chance.draws
         n_observations = signs.n_observations
-        bar = bar_of_draws(by_chance, self.level, n_observations)
-        is_exceeded = n_observations >= FEWEST_OBSERVATIONS and plug_in > bar and corrected > 0
-        return RegionNoise(float(corrected), bool(is_exceeded))
+        bar = bar_of_draws(draws, self.level, n_observations)
+        plug_in = float(factors @ disagreements)
+        has_enough = n_observations >= FEWEST_OBSERVATIONS
+        is_exceeded = has_enough and plug_in > bar and corrected > 0
+        return RegionNoise(disagreements, float(corrected), bool(is_exceeded))
 
 
 # Intervals ------------------------------------------------------------------------------------------

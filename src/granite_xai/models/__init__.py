@@ -10,7 +10,7 @@ from granite_xai.models.model import (
     for_table,
     joint_predictor,
 )
-from granite_xai.models.predictions import outside_unit_interval
+from granite_xai.models.outputs import outside_unit_interval
 
 __all__ = [
     "DEFAULT_BATCH",

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import GraniteError, InputError, ModelError
 from granite_xai.base.text import column_text, error_text
 from granite_xai.models.outputs import (
+    NUMBER_KINDS,
     RESPONSES,
     Classes,
     ModelOutput,
@@ -29,7 +30,6 @@ from granite_xai.models.outputs import (
     class_output,
     number_output,
 )
-from granite_xai.models.predictions import NUMBER_KINDS
 from granite_xai.tables import UnreadableError, as_kind, open_table
 
 PASS_A_MODEL = "Pass a fitted estimator or a function of the table."
@@ -63,8 +63,12 @@ def ask_model(model: Any, output: Any, response: str) -> ModelOutput:
         raise
     except Exception as error:  # it has the methods of its kind, and does not do what they do
         reason = f"{type(error).__name__} ({error_text(error)})"
-        message = f"this {type(model).__name__} cannot be asked: {reason}."
-        raise ModelError(message, code="M21", argument="model", hint=PASS_A_MODEL) from error
+        raise ModelError(
+            f"this {type(model).__name__} cannot be asked: {reason}.",
+            code="M21",
+            argument="model",
+            hint=PASS_A_MODEL,
+        ) from error
 
 
 def accepts_missing(model: Any) -> bool:

@@ -21,8 +21,14 @@ from granite_xai.base.parallel import one_openmp_thread
 from granite_xai.base.text import count_text, error_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.models.kinds import ask_model
-from granite_xai.models.outputs import ALL, EVERY, ModelOutput
-from granite_xai.models.predictions import one_column, outside_unit_interval, read_prediction
+from granite_xai.models.outputs import (
+    ALL,
+    EVERY,
+    ModelOutput,
+    one_column,
+    outside_unit_interval,
+    read_prediction,
+)
 from granite_xai.models.workers import Build, WorkerAnswer, Workers
 from granite_xai.tables import Table, recombine
 

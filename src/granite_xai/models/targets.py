@@ -51,8 +51,13 @@ def _refuse_rows(
     count = int(flags.sum())
     if count:
         labels = table.row_labels(np.flatnonzero(flags)[:SHOWN_ROWS])
-        what = f"has {count_text(count, noun + 's' * (count > 1), labels)}"
-        raise _refused(argument, what, code=code, hint=hint, rows=labels)
+        raise _refused(
+            argument,
+            f"has {count_text(count, noun + 's' * (count > 1), labels)}",
+            code=code,
+            hint=hint,
+            rows=labels,
+        )
 
 
 def read_target(
@@ -116,8 +121,12 @@ def read_target(
 def _columns_of(y: Any, n_outputs: int) -> list[Any]:
     """The column of y for each output."""
     if np.shape(y)[1:] != (n_outputs,):
-        what = f"has shape {np.shape(y)}; {n_outputs} outputs are explained"
-        raise _refused("y", what, code="T04", hint=ONE_VALUE)
+        raise _refused(
+            "y",
+            f"has shape {np.shape(y)}; {n_outputs} outputs are explained",
+            code="T04",
+            hint=ONE_VALUE,
+        )
     by_position = getattr(y, "iloc", np.asarray(y))
     return [by_position[:, output] for output in range(n_outputs)]
 
@@ -150,36 +159,52 @@ def _target_of_output(
     numbers = _as_numbers(values, hint=ZERO_OR_ONE)
     outside = numbers[(numbers < 0) | (numbers > 1)]
     if len(outside):
-        what = f"holds {outside[0]:g}, which is neither 0 nor 1 nor between"
-        raise _refused("y", what, code="T05", hint=ZERO_OR_ONE)
+        raise _refused(
+            "y",
+            f"holds {outside[0]:g}, which is neither 0 nor 1 nor between",
+            code="T05",
+            hint=ZERO_OR_ONE,
+        )
     return numbers
 
 
 def _one_column(y: Any) -> NDArray[Any]:
     """Y as an array of shape (n,)."""
     if isinstance(y, np.ma.MaskedArray):
-        hint = "Pass y.filled(numpy.nan) and drop the rows without a value."
-        raise _refused("y", "is a masked array", code="T04", hint=hint)
+        raise _refused(
+            "y",
+            "is a masked array",
+            code="T04",
+            hint="Pass y.filled(numpy.nan) and drop the rows without a value.",
+        )
     try:
         values = np.asarray(y)
     except ValueError as error:  # lists of different lengths
-        what = "has rows of different lengths"
-        raise _refused("y", what, code="T04", hint=ONE_VALUE) from error
+        raise _refused("y", "has rows of different lengths", code="T04", hint=ONE_VALUE) from error
     if values.ndim == 0:
-        what = f"is a {type(y).__name__}, not one value a row"
-        raise _refused("y", what, code="T04", hint="Pass a list, an array or a column.")
+        raise _refused(
+            "y",
+            f"is a {type(y).__name__}, not one value a row",
+            code="T04",
+            hint="Pass a list, an array or a column.",
+        )
     if values.ndim == 2 and values.shape[1] == 1:
         return values[:, 0]
     if values.ndim > 1:
-        what = f"has shape {values.shape}; one target is explained at a time"
-        raise _refused("y", what, code="T04", hint="Pass one column of y.")
+        raise _refused(
+            "y",
+            f"has shape {values.shape}; one target is explained at a time",
+            code="T04",
+            hint="Pass one column of y.",
+        )
     return values
 
 
 def _check_length(y: Any, table: Table) -> None:
     if len(y) != table.n_rows:
-        what = f"has {len(y)} values, X has {table.n_rows} rows"
-        raise _refused("y", what, code="T02", hint=ONE_VALUE)
+        raise _refused(
+            "y", f"has {len(y)} values, X has {table.n_rows} rows", code="T02", hint=ONE_VALUE
+        )
 
 
 def _indicators(values: NDArray[Any], classes: tuple[Any, ...], explained_class: Any) -> FloatArray:
@@ -190,8 +215,9 @@ def _indicators(values: NDArray[Any], classes: tuple[Any, ...], explained_class:
     if unknown:
         what = f"has labels that the model does not know: {listing(unknown)}; "
         what += f"its classes are {listing(classes)}"
-        hint = "Pass y with the labels the model was trained on."
-        raise _refused("y", what, code="T05", hint=hint)
+        raise _refused(
+            "y", what, code="T05", hint="Pass y with the labels the model was trained on."
+        )
     return np.array([label == explained_class for label in labels], dtype=np.float64)
 
 
@@ -203,8 +229,9 @@ def _as_numbers(values: NDArray[Any], hint: str) -> FloatArray:
         return np.array([float(cell) for cell in values])
     example = next(cell for cell in values if not isinstance(cell, Real))
     shown = f"{str(example)!r} ({type(example).__name__})"
-    what = f"holds values such as {shown}; the loss needs real numbers"
-    raise _refused("y", what, code="T05", hint=hint)
+    raise _refused(
+        "y", f"holds values such as {shown}; the loss needs real numbers", code="T05", hint=hint
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -352,8 +379,10 @@ def read_weights(sample_weight: Any, table: Table) -> FloatArray:
     if not weights.any():
         raise _weight_error("is zero for every row")
     if not SMALLEST_WEIGHT <= weights.max() <= LARGEST_WEIGHT:
-        reason = f"has its largest value at {weights.max():g}, where sums lose their digits"
-        raise _weight_error(reason, hint="Rescale it.")
+        raise _weight_error(
+            f"has its largest value at {weights.max():g}, where sums lose their digits",
+            hint="Rescale it.",
+        )
     return weights
 
 
@@ -443,8 +472,12 @@ def read_rows(rows: Any, weights: FloatArray) -> IntArray:
         if chosen.dtype == np.bool_ and chosen.shape == (n_rows,):
             chosen = np.flatnonzero(chosen)
         if not _are_different_positions(chosen, n_rows):
-            what = f"must be different positions between 0 and {n_rows - 1}"
-            raise _refused("rows", what, code="P04", hint="Pass positions, not labels.")
+            raise _refused(
+                "rows",
+                f"must be different positions between 0 and {n_rows - 1}",
+                code="P04",
+                hint="Pass positions, not labels.",
+            )
         chosen = (chosen % n_rows).astype(np.intp)
     has_weight = weights[chosen] > 0
     if not has_weight.any():

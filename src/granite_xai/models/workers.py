@@ -24,8 +24,7 @@ from granite_xai.base.errors import Diagnostics, ModelWarning, warn
 from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import error_text
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.models.outputs import ModelOutput
-from granite_xai.models.predictions import read_prediction
+from granite_xai.models.outputs import ModelOutput, read_prediction
 
 Build = Callable[[slice | IntArray], Any]  # makes the rows at some positions in a fresh container
 

@@ -481,12 +481,20 @@ class Narwhals(Language):
         order = list(dtype.categories)
         for end in ends:
             if end not in order:
-                text = f"{end!r} is not one of the ordered labels of column {name!r}."
-                raise InputError(text, code="P03", argument="frame", columns=[name])
+                raise InputError(
+                    f"{end!r} is not one of the ordered labels of column {name!r}.",
+                    code="P03",
+                    argument="frame",
+                    columns=[name],
+                )
         return order
 
     def _dtype(self, name: str) -> Any:
         if name not in self.schema:
-            text = f"the frame has no column {name!r}; it has {listing(self.schema)}."
-            raise InputError(text, code="D37", argument="frame", columns=[name])
+            raise InputError(
+                f"the frame has no column {name!r}; it has {listing(self.schema)}.",
+                code="D37",
+                argument="frame",
+                columns=[name],
+            )
         return self.schema[name]

@@ -181,8 +181,11 @@ class Interval:
             )
         if isinstance(bound, np.datetime64 | np.timedelta64):
             if kind_of(bound) != values.dtype.kind:
-                words = f"{value_text(bound)} cannot be compared with {values.dtype}."
-                raise InputError(words, code="P03", argument="X")
+                raise InputError(
+                    f"{value_text(bound)} cannot be compared with {values.dtype}.",
+                    code="P03",
+                    argument="X",
+                )
             if np.datetime_data(values.dtype)[0] in "YMW":
                 values = values.astype(f"{values.dtype.kind}8[D]")
             dtype = values.dtype
@@ -192,8 +195,11 @@ class Interval:
         if values.dtype.kind == "O":  # truth values and numbers kept as objects
             is_numeric = all(isinstance(value, numeric) for value in values)
         if not is_numeric:
-            words = "the rule compares with numbers, but the column has others."
-            raise InputError(words, code="P03", argument="X")
+            raise InputError(
+                "the rule compares with numbers, but the column has others.",
+                code="P03",
+                argument="X",
+            )
         return self._within(values.astype(np.float64), float)
 
     def _within(self, values: NDArray[Any], as_comparable: Callable[[Any], float]) -> BoolArray:
@@ -741,8 +747,9 @@ class Rule(Printable):
             item_place = f"{place}.conditions[{number}]"
             name = entry(item, "column", str, item_place)
             if name in conditions:
-                reason = f"is {name[:60]!r}, which has a condition already"
-                raise broken(f"{item_place}.column", reason)
+                raise broken(
+                    f"{item_place}.column", f"is {name[:60]!r}, which has a condition already"
+                )
             fields = entry(item, "condition", dict, item_place)
             conditions[name] = condition_from_dict(fields, f"{item_place}.condition")
         return cls(tuple(conditions.items()))

@@ -1,92 +1,117 @@
-"""The story as one page that needs nothing else."""
+"""The page of a report: one file of HTML that needs nothing else."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from granite_xai.base.numbers import amount, share, share_interval
+from granite_xai.base.document import Block
+from granite_xai.base.numbers import share
 from granite_xai.base.text import LONGEST, shortened, visible
 from granite_xai.document.chart import EVERYONE, REGIONS
-from granite_xai.report.effect_charts import (
-    draw_region_against_all_rows,
-    draw_regions_together,
-    draw_scope,
-    limits_of,
-)
-from granite_xai.report.feature_chart import draw_features
-from granite_xai.report.overview_chart import draw_overview
-from granite_xai.report.page_values import page_values
-from granite_xai.report.path_chart import draw_path
-from granite_xai.report.svg import NARROW_WIDTH, region_class
-from granite_xai.report.wording import count_words
+from granite_xai.document.svg import N_SHADES, region_class
+from granite_xai.report.charts import Figure
+from granite_xai.report.facts import Source
+from granite_xai.report.sections import Card, Section
 
 TEMPLATES = Path(__file__).with_name("templates")
+SHADES = (
+    ("#1f5fb4", "#6fb1ff"),
+    ("#7d9cc6", "#8fa9cc"),
+    ("#a3a3a3", "#9a9a9a"),
+    ("#d0925f", "#d9a066"),
+    ("#b84c00", "#ff9a3d"),
+)
+"""Of low to high values of a feature, on white and on dark paper: told apart by readers of any colour vision."""
 
 
-def render(story: Mapping[str, Any]) -> str:
-    """The page of a story; of several outputs, with the page of each in a frame.
+def render(
+    source: Source,
+    facts: Mapping[str, Any],
+    opening: Sequence[Block],
+    sections: Sequence[Section],
+) -> str:
+    """The page of one output.
 
     Parameters
     ----------
-    story : mapping
-        As `story.tell` makes it, or of several outputs.
+    source : Source
+    facts : mapping
+    opening : sequence of Block
+        The finding.
+    sections : sequence of Section
     """
-    if "outputs" not in story:
-        return _filled("page.html", {"story": story, **page_values(story)})
+    names = {name for _, name, _ in _conditions(facts["nodes"])}
+    names |= {name for curve in facts["curves"] for name in curve["features"]}
+    return _filled(
+        "page.html",
+        {
+            "facts": facts,
+            "nested": _nested(facts["nodes"]),
+            "opening": opening,
+            "sections": sections,
+            "names": sorted(names, key=len, reverse=True),
+            "noun": "rows stray" if source.is_per_row else "difference",
+            "unit": source.unit.noun,
+            "size": source.size,
+        },
+    )
+
+
+def render_outputs(title: str, opening: str, pages: Mapping[str, str]) -> str:
+    """The pages of several outputs, each in a frame behind a tab."""
     from markupsafe import escape
 
-    pages = {name: escape(render(output)) for name, output in story["outputs"].items()}
-    return _filled("outputs.html", {"story": {**story, "pages": pages}})
+    framed = {name: escape(page) for name, page in pages.items()}
+    return _filled("outputs.html", {"facts": {"title": title}, "opening": opening, "pages": framed})
+
+
+def _conditions(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
+    for node in nodes:
+        yield from node["conditions"]
+
+
+def _nested(nodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The tree with the ``children`` of every node inside it."""
+    nested = [{**node, "children": []} for node in nodes]
+    for node in nested[1:]:
+        nested[node["parent"]]["children"].append(node)
+    return nested[0]
 
 
 def _filled(template: str, names: Mapping[str, Any]) -> str:
     """A template with values for its names, and with style, script and policy."""
     style = _palette() + _asset("style.css")
     script = _asset("script.js")
-    assets = {
-        "style": style,
-        "script": script,
-        "policy": _policy(str(style), str(script)),
-    }
+    policy = (
+        f"default-src 'none'; style-src '{_hash_source(style)}'; script-src '{_hash_source(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    assets = {"style": style, "script": script, "policy": policy}
     return str(environment().get_template(template).render({**names, **assets}))
 
 
 def _palette() -> str:
-    """Colours of the regions and of all rows, on white and on dark paper, as CSS."""
-    light = [f"--all:{EVERYONE[0]};"]
-    dark = [f"--all:{EVERYONE[1]};"]
-    classes = []
-    for number, (on_white, on_dark) in enumerate(REGIONS):
-        light.append(f"--r{number}:{on_white};")
-        dark.append(f"--r{number}:{on_dark};")
-        classes.append(f".r{number}{{--c:var(--r{number})}}")
-    dark_rule = f":root{{{''.join(dark)}}}"
-    return (
-        f":root{{{''.join(light)}}}\n"
-        f"@media screen and (prefers-color-scheme:dark){{{dark_rule}}}\n"
-        f"{''.join(classes)}\n"
-    )
-
-
-def _policy(style: str, script: str) -> str:
-    """The page makes no request, and runs nothing but its own style and script."""
-    return (
-        f"default-src 'none'; style-src '{_hash_source(style)}'; "
-        f"script-src '{_hash_source(script)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
+    """Colours of the regions, of all rows, and of values, on white and on dark paper, as CSS."""
+    colors = {"all": EVERYONE}
+    colors |= {f"r{number}": pair for number, pair in enumerate(REGIONS)}
+    colors |= {f"v{number}": pair for number, pair in enumerate(SHADES[:N_SHADES])}
+    light = "".join(f"--{name}:{pair[0]};" for name, pair in colors.items())
+    dark = "".join(f"--{name}:{pair[1]};" for name, pair in colors.items())
+    classes = "".join(f".{name}{{--c:var(--{name})}}" for name in colors if name != "all")
+    screen = "@media screen and (prefers-color-scheme:dark)"
+    return f":root{{{light}}}\n{screen}{{:root{{{dark}}}}}\n{classes}\n"
 
 
 def _hash_source(text: str) -> str:
     """A text by its hash, as a content security policy names it."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 @cache
@@ -101,22 +126,35 @@ def marked(text: str, names: Sequence[str]) -> Any:
     """A sentence in which names of features are set as code.
 
     Names of one letter are left alone: they might be words.
+
+    Parameters
+    ----------
+    text : str
+    names : sequence of str
+        The longest first.
     """
     from markupsafe import Markup, escape
 
-    long_names = [name for name in names if len(name) > 1 and name in text]
-    if not long_names:
+    inside = [re.escape(name) for name in names if len(name) > 1 and name in text]
+    if not inside:
         return Markup(escape(visible(text)))
-    by_length = sorted(long_names, key=len, reverse=True)
-    pattern = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in by_length)
-    pieces = []
-    end = 0
-    for match in re.finditer(pattern, text):
-        pieces.append(str(escape(visible(text[end : match.start()]))))
-        pieces.append(f"<code>{escape(visible(match[0]))}</code>")
-        end = match.end()
-    pieces.append(str(escape(visible(text[end:]))))
-    return Markup("".join(pieces))
+    pieces = re.split(rf"((?<!\w)(?:{'|'.join(inside)})(?!\w))", text)
+    marked_up = [Markup(escape(visible(piece))) for piece in pieces]
+    marked_up[1::2] = [Markup("<code>{}</code>").format(piece) for piece in marked_up[1::2]]
+    return Markup("").join(marked_up)
+
+
+def _by_look(blocks: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+    """Neighbouring blocks that stand side by side, with the class of what holds them; others have none."""
+
+    def look(block: Any) -> str:
+        if isinstance(block, Card):
+            return "cards"
+        if isinstance(block, Figure) and block.width != "whole":
+            return block.width
+        return ""
+
+    return [(name, list(group)) for name, group in groupby(blocks, look)]
 
 
 @cache
@@ -135,22 +173,11 @@ def environment() -> Any:
     )
     templates.filters.update(
         share=share,
-        interval=share_interval,
-        size=amount,
         region_class=region_class,
-        in_words=count_words,
         marked=marked,
         drawn=Markup,  # figures are escaped where they are made
-        cut=lambda text, width=LONGEST: shortened(str(visible(text)), width),
-    )
-    templates.globals.update(
-        limits_of=limits_of,
-        draw_regions_together=draw_regions_together,
-        draw_scope=draw_scope,
-        draw_region_against_all_rows=draw_region_against_all_rows,
-        draw_features=draw_features,
-        draw_overview=draw_overview,
-        draw_path=draw_path,
-        narrow=NARROW_WIDTH,
+        kind=lambda block: type(block).__name__,
+        groupby_look=_by_look,
+        cut=lambda text, width=LONGEST: shortened(str(visible(text)), width, width // 3),
     )
     return templates

@@ -1,4 +1,4 @@
-"""Report: one story about a fit, as text, page, JSON and frame."""
+"""Report: what a fit tells, as text, page, Markdown, JSON and frame."""
 
 from __future__ import annotations
 
@@ -11,33 +11,32 @@ import sys
 import tempfile
 import time
 import webbrowser
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
+from granite_xai.base.document import Document
 from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
+from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import ALL_ROWS, plain
-from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_granite
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.fitting.opening import collected
 from granite_xai.fitting.settings import GraniteOptions, chosen_seed
-from granite_xai.report.markdown import markdown
-from granite_xai.report.page import render
-from granite_xai.report.source import source_of
-from granite_xai.report.story import tell
-from granite_xai.report.text import story_text
-from granite_xai.results.printed import printed_result
+from granite_xai.report.facts import Source, facts_of
+from granite_xai.report.page import render, render_outputs
+from granite_xai.report.sections import document_of, made_block, opening, sections_of
+from granite_xai.tables import frame
 
+WIDTH = 100  # letters of a line of text
 # Line separators, which JavaScript takes for ends of lines, and halves of characters, which UTF-8 lacks.
 _ESCAPED_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
-_FRAME_KEYS = "region rule n_samples set question first second disagreement"
+_FRAME_KEYS = ("region", "rule", "n_samples", "set", "question", "first", "second", "disagreement")
 
 
-@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Report:
     """What `explain` found, or what a fit tells: text, HTML, Markdown, JSON and frame.
 
@@ -47,15 +46,17 @@ class Report:
         Fitted; one that was loaded or unpickled tells what its curves hold.
     X, y : table and array, optional
         Those of the fit; with them the report also tells of questions about risk.
-    test, rows, title
+    unit, test, rows, title
         As in `explain`.
 
     Attributes
     ----------
-    story : dict
-        Everything that is told, in plain types.
     granite : Granite
         The fitted estimator behind it.
+    facts : dict
+        Everything that is told, in plain types, as `json` writes it: ``finding``, ``nodes``, ``regions``, ``curves``,
+        ``features``, ``values``, ``splits``, ``rows``, ``made`` and others; of several outputs those of each, by name,
+        in ``outputs``.
 
     Examples
     --------
@@ -64,12 +65,11 @@ class Report:
     >>> report = gx.explain(toy.model, toy.X, title="A toy")
     >>> str(report).startswith("A toy")
     True
+    >>> report.facts["finding"]["headline"]
+    'The effect of x1 depends on x2.'
     >>> list(report.frame())
     ['region', 'rule', 'n_samples', 'set', 'question', 'first', 'second', 'disagreement']
     """
-
-    story: dict[str, Any]
-    granite: Granite = field(compare=False)
 
     def __init__(
         self,
@@ -77,16 +77,40 @@ class Report:
         X: Any = None,
         y: Any = None,
         *,
-        story: Any = None,
         unit: str = "",
-        **contents: Any,
+        test: Any = None,
+        rows: Any = None,
+        title: str | None = None,
+        began: float | None = None,
     ) -> None:
-        if story is None and vars(granite).get("outputs_"):
-            story = _story_of_outputs(granite, X, y, unit, contents)
-        elif story is None:
-            story = tell(source_of(granite, X, y, unit), **contents)
-        object.__setattr__(self, "granite", granite)
-        object.__setattr__(self, "story", story)
+        self.granite = granite
+        self._parts: dict[str, Report] = {}
+        self._page = ""
+        began = time.perf_counter() if began is None else began
+        if vars(granite).get("outputs_"):
+            for number, name in enumerate(granite.outputs_):
+                target = np.asarray(y)[:, number] if y is not None and np.ndim(y) == 2 else y
+                self._parts[str(name)] = Report(
+                    granite.of_output(name),
+                    X,
+                    target,
+                    unit=unit,
+                    test=test,
+                    rows=rows,
+                    title=str(name),
+                )
+            self.facts: dict[str, Any] = {
+                "title": title or f"{len(granite.outputs_)} outputs in the same regions",
+                "opening": str(granite).partition("\n")[0],
+                "outputs": {name: report.facts for name, report in self._parts.items()},
+            }
+            return
+        with one_blas_thread():
+            source = Source.of(granite, X, y, unit)
+            self.facts = facts_of(source, title, test, rows, began)
+            sections = sections_of(source, self.facts)
+            self._document = document_of(source, self.facts, sections)
+            self._page = render(source, self.facts, opening(source, self.facts), sections)
 
     def show(self) -> None:
         """Show the page: in the notebook if this is one, otherwise in the browser."""
@@ -99,31 +123,41 @@ class Report:
             webbrowser.open(path.as_uri())
 
     def __str__(self) -> str:
-        """The story as text for a terminal."""
-        view = fitted_view(self.granite, several=True)
-        printed = printed_result(view.result, view.diagnostics)
-        tree = printed.named_tree(self.granite.partition_.region_names)
-        return story_text(self.story, "" if tree is None else tree.as_text(None))
+        """The report as text for a terminal."""
+        if self._parts:
+            return "\n\n".join(str(report) for report in self._parts.values())
+        return self._document.text(WIDTH)
 
     def __repr__(self) -> str:
         """The first sentence."""
-        return f"<Report: {plain(self.story['opening'])}>"
+        said = self.facts["opening"] if self._parts else self.facts["finding"]["headline"]
+        return f"<Report: {plain(said)}>"
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """One self-contained page; also written to ``path``, replacing what is there at once."""
-        return _written(render(self.story), path)
+        page = self._page
+        if self._parts:
+            pages = {name: report.html() for name, report in self._parts.items()}
+            page = render_outputs(self.facts["title"], self.facts["opening"], pages)
+        return _written(page, path)
 
     def json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The story as JSON; also written to ``path``, replacing what is there at once."""
+        """The facts as JSON; also written to ``path``, replacing what is there at once."""
         # JSON has no word for numbers that are not finite.
-        finite = json.loads(json.dumps(self.story), parse_constant=lambda _: None)
+        finite = json.loads(json.dumps(self.facts), parse_constant=lambda _: None)
         text = json.dumps(finite, ensure_ascii=False, allow_nan=False, indent=1)
         escaped = _ESCAPED_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         return _written(f"{escaped}\n", path)
 
     def markdown(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The story in Markdown, for a model card; also written to ``path``."""
-        return _written(markdown(self.story), path)
+        """The report in Markdown, for a model card; also written to ``path``."""
+        if self._parts:
+            return _written("\n".join(part.markdown() for part in self._parts.values()), path)
+        title, *others = self._document.blocks
+        text = (
+            f"# {title.as_markdown()}\n\n{Document([*others, made_block(self.facts)]).markdown()}\n"
+        )
+        return _written(text, path)
 
     def frame(self) -> Any:
         """One line for each scope and set, in the library of X: both sides and their disagreement.
@@ -132,61 +166,41 @@ class Report:
         them. first and second are importances: root mean squares of local effects, the number
         itself for sensitivity and risk.
         """
-        table = fitted_view(self.granite, several=True).result.table
-        if "outputs" not in self.story:
-            return framed(_FRAME_KEYS, _frame_lines(self.story), table)
-        lines = []
-        for output, story in self.story["outputs"].items():
-            lines += [(output, *line) for line in _frame_lines(story)]
-        return framed(f"output {_FRAME_KEYS}", lines, table)
+        keys: tuple[str, ...] = _FRAME_KEYS
+        lines = list(_frame_lines(self.facts)) if not self._parts else []
+        if self._parts:
+            keys = ("output", *keys)
+            for name, report in self._parts.items():
+                lines += [(name, *line) for line in _frame_lines(report.facts)]
+        columns = {key: [line[place] for line in lines] for place, key in enumerate(keys)}
+        return frame(columns, like=fitted_view(self.granite, several=True).result.table)
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own: neither style nor script reaches the notebook (S16)."""
         escaped = html.escape(self.html(), quote=True)
-        frame = '<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" title="Report" '
+        opened = '<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" title="Report" '
         size = 'width="100%" height="720" style="border:1px solid #8888"'
-        return f'{frame}{size} srcdoc="{escaped}"></iframe>'
+        return f'{opened}{size} srcdoc="{escaped}"></iframe>'
 
 
-def _story_of_outputs(
-    granite: Granite, X: Any, y: Any, unit: str, contents: dict[str, Any]
-) -> dict[str, Any]:
-    """The story of each output, in the regions of all."""
-    stories = {}
-    for number, name in enumerate(granite.outputs_):
-        target = y
-        if y is not None and np.ndim(y) == 2:
-            target = np.asarray(y)[:, number]
-        contents_of_output = {**contents, "title": str(name)}
-        report = Report(granite.of_output(name), X, target, unit=unit, **contents_of_output)
-        stories[str(name)] = report.story
-    return {
-        "title": contents.get("title") or f"{len(granite.outputs_)} outputs in the same regions",
-        "opening": str(granite).partition("\n")[0],
-        "outputs": stories,
-    }
-
-
-def _frame_lines(story: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """The lines of the frame of one story."""
-    scope_cells = {None: (-1, ALL_ROWS, story["provenance"]["rows"])}
-    for region in story["regions"]:
-        scope_cells[region["region"]] = (region["region"], region["rule"], region["n_samples"])
-    lines: list[tuple[Any, ...]] = []
-    for importance in story["importances"]:
-        question = importance["question"]
-        for scope in importance["scopes"]:
-            for number, name in enumerate(importance["sets"]):
-                lines.append(
-                    (
-                        *scope_cells[scope["region"]],
-                        name,
-                        question,
-                        scope["first"][number],
-                        scope["second"][number],
-                        scope["gap"][number],
-                    )
-                )
+def _frame_lines(facts: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """The lines of the frame of one output."""
+    scopes = {None: (-1, ALL_ROWS, facts["made"]["rows"])}
+    for region in facts["regions"]:
+        scopes[region["region"]] = (region["region"], region["rule"], region["n_samples"])
+    lines = []
+    for values in facts["values"]:
+        for scope in values["scopes"]:
+            of_sets = zip(
+                values["features"],
+                scope["first"],
+                scope["second"],
+                scope["difference"],
+                strict=True,
+            )
+            for name, first, second, difference in of_sets:
+                where = scopes[scope["region"]]
+                lines.append((*where, name, values["question"], first, second, difference))
     return lines
 
 
@@ -209,7 +223,7 @@ def explain(
     unit: str = "",
     **options: Unpack[GraniteOptions],
 ) -> Report:
-    """Find the regions of a model and tell the story: in a terminal, a notebook or one HTML file.
+    """Find the regions of a model and tell what they are: in a terminal, a notebook or one HTML file.
 
     Parameters
     ----------
@@ -240,12 +254,11 @@ def explain(
     >>> from granite_xai.datasets import make_toy
     >>> toy = make_toy()
     >>> report = explain(toy.model, toy.X)
-    >>> print(report.story["opening"])
+    >>> print(report.facts["finding"]["headline"])
     The effect of x1 depends on x2.
     >>> len(report.granite.partition_)
     2
     """
-    contents = {"test": test, "rows": rows, "title": title}
     if isinstance(model, Granite):
         if options:
             raise InputError(
@@ -254,16 +267,13 @@ def explain(
                 argument=next(iter(options)),
                 hint="Fit another Granite, or leave the options out.",
             )
-        return Report(model, X, y, unit=unit, **contents)
+        return Report(model, X, y, unit=unit, test=test, rows=rows, title=title)
     began = time.perf_counter()
     granite = Granite(model, question, **options)
     seed = chosen_seed(granite.random_state)
     X, y, sample_weight, _ = collected(granite, X, y, sample_weight, seed=seed)
     fit_granite(granite, X, y, sample_weight, seed=seed)
-    story = None
-    if not granite.outputs_:
-        story = tell(source_of(granite, X, y, unit), began=began, **contents)
-    return Report(granite, X, y, story=story, unit=unit, **contents)
+    return Report(granite, X, y, unit=unit, began=began, test=test, rows=rows, title=title)
 
 
 def _with_options_of_granite() -> inspect.Signature:

@@ -19,12 +19,15 @@ from scipy.special import stdtrit
 import granite_xai
 from granite_xai.algebra.masking import Marginal
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.deferred import Deferred
 from granite_xai.base.document import Document, Paragraph, Printable, Table
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import UNKNOWN, amount, count, share, signed
 from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.curves.curves import pdp_of_regions, row_curves
+from granite_xai.curves.shared import SharedCurves
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.fitting.fitted import GraniteBase, fitted_view
 from granite_xai.inference.noise import FEWEST_OBSERVATIONS, STEP, Signs, noise_of
@@ -328,7 +331,7 @@ class CaseCurve(NamedTuple):
     levels : array of shape (points,)
         Values of the feature.
     mean, low, high : arrays of shape (points,)
-        The centred partial dependence there, and the ends of its pointwise interval.
+        The partial dependence there less its mean over the rows, and the ends of its pointwise interval.
     """
 
     case: str
@@ -337,6 +340,47 @@ class CaseCurve(NamedTuple):
     mean: FloatArray
     low: FloatArray
     high: FloatArray
+
+    @classmethod
+    def of(
+        cls, case: Case, region: int, shared_by: Sequence[int], position: int, points: int
+    ) -> CaseCurve:
+        """Read it off what a case knows; its interval is as wide as Student's quantile for the rows or clusters says.
+
+        Parameters
+        ----------
+        case : Case
+        region : int
+            That has rows.
+        shared_by : sequence of int
+            The regions that share the curve, whose rows it is of.
+        position : int
+            Of the feature.
+        points : int
+            Values at which an ordered feature is shown, at most; categories are shown in full.
+        """
+        values = case.values
+        column = values.table.columns[position]
+        rows = np.concatenate([case.scopes[other].rows for other in shared_by])
+        shares = np.zeros(len(values.rows))
+        shares[rows] = values.rows.weights[rows] / values.rows.weights[rows].sum()
+        maker = values.curve_maker
+        (curve,) = pdp_of_regions(
+            column, values.evaluations, shares[None], maker.cells.get(position), maker.output
+        )
+        effects = curve - shares @ curve[column.codes + 1]
+        clusters = values.rows.clusters[rows]
+        quantile = stdtrit(max(len(np.unique(clusters)) - 1, 1), 0.5 + LEVEL / 2)
+        around = row_curves(column, values.evaluations, rows, clusters, effects)
+        scope = case.scopes[region]
+        levels = np.unique(column.codes[scope.rows])
+        levels = levels[levels > MISSING_CODE]
+        if column.is_ordered and len(levels) > points:
+            levels = levels[np.linspace(0, len(levels) - 1, points).astype(np.intp)]
+        mean = effects[levels + 1]
+        half_width = quantile * around.errors[levels + 1]
+        shown = column.levels[levels]
+        return cls(case.name, scope, shown, mean, mean - half_width, mean + half_width)
 
 
 # What differs ----------------------------------------------------------------------------------------------
@@ -458,6 +502,8 @@ class Comparison(Printable):
         The models or tables; the others are compared with the first.
     findings : tuple of Finding
         One for each region, measure (and set) and case.
+    description : Deferred of SharedCurves, optional
+        Of the fit that found the regions.
 
     Examples
     --------
@@ -472,6 +518,7 @@ class Comparison(Printable):
     partition: Partition
     cases: tuple[Case, ...]
     findings: tuple[Finding, ...]
+    description: Deferred[SharedCurves] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -519,6 +566,8 @@ class Comparison(Printable):
     def curves(self, position: int, points: int = MAX_POINTS) -> Iterator[CaseCurve]:
         """The average effect of a feature by each case, in each region that has rows.
 
+        Regions that share the curve of the feature in the fit that found them share it in every case.
+
         Parameters
         ----------
         position : int
@@ -526,10 +575,17 @@ class Comparison(Printable):
         points : int
             Values at which an ordered feature is shown, at most.
         """
+        name = self.cases[0].values.table.names[position]
+        shared_by: dict[int, tuple[int, ...]] = {k: (k,) for k in range(len(self.partition))}
+        if self.description is not None:
+            for region in shared_by:
+                for curve in self.description.value.in_region(region):
+                    if curve.features == (name,):
+                        shared_by[region] = curve.regions
         for case in self.cases:
-            for scope in case.scopes:
+            for region, scope in enumerate(case.scopes):
                 if len(scope.rows):
-                    yield _average_effect(case, scope, position, points)
+                    yield CaseCurve.of(case, region, shared_by[region], position, points)
 
     def frame(self) -> Any:
         """One line a finding, in the library of the first table.
@@ -622,48 +678,6 @@ class Comparison(Printable):
         return f"<Comparison of {names}: {differences} beyond sampling noise>"
 
 
-def _average_effect(case: Case, scope: Scope, position: int, max_points: int) -> CaseCurve:
-    """Read the average effect of a feature in one region off what a case knows.
-
-    Every row's ICE curve is centred at its own mean over the values that occur in the region; the
-    curve is the mean of the centred ones. Its interval takes the rows of a cluster together, and is as
-    wide as Student's quantile for their number says.
-    """
-    rows = scope.rows
-    evaluations = case.values.evaluations
-    column = case.values.table.columns[position]
-    matrix, is_shown = evaluations.reading(frozenset({position}))
-    if not is_shown:
-        matrix = matrix.turned()
-    # Two numberings of the feature's values: a level is a value that occurs in the table, a line one at
-    # which the model was asked. They are the same unless a pilot chose values (C22), where several levels
-    # share the line of the level that stands for them.
-    line_of_row = matrix.codes[rows]  # (m,)
-    level_of_row = column.codes[rows]  # (m,)
-    if matrix.levels is not None:
-        level_of_row = matrix.levels[line_of_row]
-    levels, first_row = np.unique(level_of_row, return_index=True)  # that occur in the region
-    n_points = min(len(levels), max_points) if column.is_ordered else len(levels)
-    places = np.unique(np.linspace(0, len(levels) - 1, n_points).astype(np.intp))
-    places = places[levels[places] > MISSING_CODE]  # of the shown levels, (points,)
-
-    shares = evaluations.weights[rows] / evaluations.weights[rows].sum()  # (m,)
-    curves = matrix.values[rows].T  # (lines, m), one ICE curve a row
-    line_shares = np.bincount(line_of_row, weights=shares, minlength=len(curves))  # (lines,)
-    centred = curves[line_of_row[first_row[places]]] - line_shares @ curves  # (points, m)
-    mean = centred @ shares  # (points,)
-    # The squared standard error is the sum over clusters of (sum over rows of share * deviation)^2.
-    clusters = case.values.rows.clusters[rows]
-    by_cluster = [
-        np.bincount(clusters, weights=line) for line in (centred - mean[:, None]) * shares
-    ]
-    degrees = max(len(np.unique(clusters)) - 1, 1)
-    quantile = float(stdtrit(degrees, 0.5 + LEVEL / 2))
-    half_width = quantile * np.sqrt(np.square(by_cluster).sum(axis=1))
-    shown = column.levels[levels[places]]
-    return CaseCurve(case.name, scope, shown, mean, mean - half_width, mean + half_width)
-
-
 def compare(
     models: Any,
     X: Any,
@@ -720,8 +734,10 @@ def compare(
         owner = granite_xai.Granite(half.model, **options)
         owner.fit(half.X, half.y, half.weights, half.clusters)
         inputs = [case.half(1) for case in inputs]
+    description = None
     if isinstance(owner, GraniteBase):
-        regions = fitted_view(owner).result.partition
+        fitted = fitted_view(owner).result
+        regions, description = fitted.partition, fitted.shared_curves
         options = {**owner.get_params(deep=False), **options}
         del options["model"]
     elif isinstance(owner, Partition):
@@ -736,4 +752,4 @@ def compare(
     with one_blas_thread():
         cases = tuple(_measure_case(case, regions, options) for case in inputs)
         findings = tuple(_differences(cases, same_rows=not isinstance(X, Mapping)))
-    return Comparison(partition=regions, cases=cases, findings=findings)
+    return Comparison(regions, cases, findings, description)

@@ -24,8 +24,8 @@ from granite_xai.base.text import ALL_ROWS
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.inference.nodes import NodeFigure
 from granite_xai.regions import Partition, Vocabulary, draw_tree, rule_words
-from granite_xai.results.finding import FitFinding, finding_of
-from granite_xai.results.region_figures import region_columns
+from granite_xai.results.facts import region_columns
+from granite_xai.results.sentences import FitFinding, finding_of
 
 NOTES_SHOWN = 2
 NEXT_STEP = "g.report(X, y)"
@@ -45,8 +45,6 @@ class PrintedResult:
     finding : FitFinding
     tree : Tree or None
         None where there is one region.
-    rows : str
-        A sentence: how many rows there are, and which of them say what.
     may_search_halves : bool
         Whether searches on half the rows may say how certain the splits are, and nobody asked for them yet.
     regions : mapping of str to list
@@ -55,7 +53,6 @@ class PrintedResult:
 
     finding: FitFinding
     tree: Tree | None
-    rows: str
     may_search_halves: bool
     regions: Mapping[str, Sequence[Any]]
 
@@ -80,10 +77,10 @@ class PrintedResult:
         blocks += map(Paragraph, [finding.benefit, *finding.by_question])
         tree = self.named_tree(names)
         if tree is not None:
-            blocks.append(tree)
+            blocks += [tree, Paragraph(finding.curves)]
             if finding.is_effect:
                 blocks.append(Paragraph(STRAY_EXPLAINED, "aside"))
-        blocks.append(Paragraph(self.rows, "aside"))
+        blocks.append(Paragraph(finding.rows, "aside"))
         blocks += [Paragraph(remark, "note") for remark in self._remarks()]
         if self.may_search_halves and not next_step:
             blocks.append(Paragraph(HALVES_STEP, "aside"))
@@ -134,10 +131,9 @@ def printed_result(fitted: FitResult, diagnostics: Mapping[str, Any]) -> Printed
     return PrintedResult(
         finding=finding,
         tree=tree,
-        rows=rows_sentence(fitted, diagnostics),
         # Only a tree that was searched has records of its splits.
         may_search_halves=bool(tree and diagnostics.get("splits") and not finding.stability),
-        regions=region_columns(fitted, figures),
+        regions=region_columns(fitted),
     )
 
 
@@ -171,7 +167,7 @@ def _tree(
     # Heading, value at each node, its text, and the value whose bar is full; means have no natural zero.
     columns: list[tuple[str, list[float], Callable[[float], str], float]] = [
         ("rows", shares, share, 1.0),
-        ("mean prediction", means, lambda mean: unit.level(mean, bare=True), math.nan),
+        ("mean prediction", means, _on_one_scale(means, unit), math.nan),
     ]
     if is_effect:
         head = f"rows stray ({unit.noun})" if unit.noun else "rows stray"
@@ -193,38 +189,18 @@ def _tree(
     return Tree([column[0] for column in columns], lines)
 
 
-def rows_sentence(fitted: FitResult, diagnostics: Mapping[str, Any]) -> str:
-    """How many rows the table has, and which of them say what.
+def _on_one_scale(values: Sequence[float], unit: OutputUnit) -> Callable[[float], str]:
+    """The text of a value beside others: what is much smaller than the largest has no more decimals than the scale."""
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    decimals = 0 if largest == 0 else max(2 - math.floor(math.log10(largest)), 0)
 
-    Parameters
-    ----------
-    fitted : FitResult
-    diagnostics : mapping
-        Of the same fit.
-    """
-    n_search = sum(region.n_samples for region in fitted.partition)
-    if n_search == 0:
-        return ""
-    n_rows = int(diagnostics.get("plan", {}).get("available", n_search))
-    n_held_out = 0
-    if fitted.estimate is not None and fitted.estimate.rows == "held-out":
-        n_held_out = fitted.estimate.n_rows
-    search_rows = f"{n_search:,} of them (search rows)"
-    if n_search == n_rows:
-        search_rows = "all of them"
-    sentences = [f"Rows: {n_rows:,}."]
-    if n_held_out > 0:
-        sentences.append(f"Regions, curves and means come from {search_rows};")
-        sentences.append(
-            f"% described and rows stray from {n_held_out:,} others, set aside before the search "
-            "(held-out rows)."
-        )
-    else:
-        sentences.append(f"Regions, curves and figures come from {search_rows}.")
-    n_unused = n_rows - n_search - n_held_out
-    if n_unused > 0:
-        sentences.append(f"{n_unused:,} were not used.")
-    return " ".join(sentences)
+    def text(value: float) -> str:
+        if unit.probability or not math.isfinite(value):
+            return unit.level(value, bare=True)
+        rounded = round(value, decimals) + 0.0
+        return f"{rounded:.{decimals}f}" if rounded == 0 else unit.level(rounded, bare=True)
+
+    return text
 
 
 class FitWords:

@@ -1,165 +1,122 @@
-"""A region against all other rows."""
+"""Who is in a region: columns whose values there are unlike those of the other rows, and how far the model is off."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from granite_xai.base.numbers import OutputUnit
+from granite_xai.base.numbers import OutputUnit, amount, share
+from granite_xai.base.text import MISSING, plain
 from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.results.traits import Trait, traits_of
+from granite_xai.results.sentences import Fact, Sentence
+from granite_xai.results.shapes import level_text
+from granite_xai.tables import Column
 
-CLEAR = 0.15
-"""Distance of distributions from which a trait is named."""
-
-NEGLIGIBLE_RISK = 1e-20
-"""Share of a squared prediction below which an error elsewhere is rounding."""
-
-NAMED_RATIOS = {
-    1.0: "",
-    2.0: "twice ",
-    0.5: "half ",
-    3.0: "three times ",
-    1 / 3: "a third ",
-    0.25: "a quarter ",
-    0.2: "a fifth ",
-    0.1: "a tenth ",
-}
-"""Ratios that have a word of their own."""
-
-SAME_RATIO = 0.12
-"""How far a ratio may be from one that has a word."""
+CLEAR = 0.15  # distance of distributions from which a column is named
+MOST_NAMED = 3  # columns
+ROUNDING = 1e-12  # share of the rows that is rounding
+NEGLIGIBLE_RISK = 1e-20  # share of a squared prediction below which an error elsewhere is rounding
+QUANTILES = (0.5, 0.1, 0.9)
 
 
-class RegionProfile(NamedTuple):
-    """A region against all other rows; what is not known is NaN.
-
-    Attributes
-    ----------
-    region : int
-    traits : tuple of Trait
-        All columns, the most unlike first; none where there is one region.
-    prediction, target, risk : (float, float)
-        Means here and elsewhere.
-    output : OutputUnit
-        How values of the output are written.
-    """
-
-    region: int
-    traits: tuple[Trait, ...]
-    prediction: tuple[float, float]
-    target: tuple[float, float]
-    risk: tuple[float, float]
-    output: OutputUnit
-
-    def sentences(self, most: int = 3) -> list[str]:
-        """The profile in words; what every region could say of itself is left out.
-
-        Parameters
-        ----------
-        most : int
-            Traits that are named.
-        """
-        sentences = [self._traits_sentence(most), self._means_sentence()]
-        return [sentence for sentence in sentences if sentence]
-
-    def _traits_sentence(self, most: int) -> str:
-        """The clearest traits beside the rule; empty where there are none."""
-        beside_rule = [trait for trait in self.traits if not trait.in_rule]
-        clear = [trait for trait in beside_rule if trait.distance >= CLEAR][:most]
-        if not clear:
-            return ""
-        texts = [trait.text for trait in clear]
-        sentence = f"Besides its rule: {'; '.join(texts)}."
-        if any(trait.is_number for trait in clear):
-            sentence += " Of numbers: the median, in brackets the 10% and 90% quantiles."
-        return sentence
-
-    def _means_sentence(self) -> str:
-        """Means here and elsewhere, as far as they are known."""
-        texts = []
-        named_means = {"mean prediction": self.prediction, "mean target": self.target}
-        for name, (here, elsewhere) in named_means.items():
-            if not np.isnan(here + elsewhere):
-                level_here = self.output.level(here)
-                level_elsewhere = self.output.level(elsewhere)
-                texts.append(f"{name} {level_here}, elsewhere {level_elsewhere}")
-        risk_here, risk_elsewhere = self.risk
-        negligible = NEGLIGIBLE_RISK * np.square(np.max(np.abs(self.prediction)))
-        if not np.isnan(risk_here) and risk_elsewhere > negligible:
-            ratio = ratio_words(risk_here / risk_elsewhere)
-            texts.append(f"the model's error is {ratio} elsewhere")
-        if not texts:
-            return ""
-        sentence = ", ".join(texts)
-        return f"{sentence[0].upper()}{sentence[1:]}."
-
-
-def profiles(
+def profile(
     fitted: FitResult,
-    predictions: FloatArray | None = None,
-    target: FloatArray | None = None,
-    losses: FloatArray | None = None,
-    output: OutputUnit | None = None,
-) -> list[RegionProfile]:
-    """The profile of every region.
+    region: int,
+    predictions: FloatArray,
+    target: FloatArray | None,
+    losses: FloatArray | None,
+    unit: OutputUnit,
+) -> list[Sentence]:
+    """Who is in a region, beside what its rule says.
 
     Parameters
     ----------
     fitted : FitResult
-    predictions, target, losses : arrays of shape (n_rows,), optional
-        Of the fitting rows, where they are known.
-    output : OutputUnit, optional
-        How values of the output are written; None: as numbers without a unit.
+    region : int
+    predictions : array of shape (n_rows,)
+        Of the search rows.
+    target, losses : arrays of shape (n_rows,), optional
+    unit : OutputUnit
+        How values of the output are written.
     """
-    output = output or OutputUnit()
-    n_regions = len(fitted.partition)
-    weights = fitted.weights
-    region_profiles = []
-    for region in range(n_regions):
-        inside = fitted.regions == region
-        traits: tuple[Trait, ...] = ()
-        if n_regions > 1:
-            traits = traits_of(fitted, region)
-        profile = RegionProfile(
-            region=region,
-            traits=traits,
-            prediction=_means(predictions, inside, weights),
-            target=_means(target, inside, weights),
-            risk=_means(losses, inside, weights),
-            output=output,
-        )
-        region_profiles.append(profile)
-    return region_profiles
+    inside = fitted.regions == region
+    if inside.all():
+        return []
+    said = []
+    in_rule = {name for name, _ in fitted.partition[region].rule.conditions}
+    traits = []
+    for column in fitted.table.columns:
+        here = _shares_of_levels(column, inside, fitted.weights)
+        elsewhere = _shares_of_levels(column, ~inside, fitted.weights)
+        distance = _distance(column, here, elsewhere)
+        if column.name not in in_rule and distance >= CLEAR:
+            traits.append((distance, column, here, elsewhere))
+    traits = sorted(traits, key=lambda trait: -trait[0])[:MOST_NAMED]
+    if traits:
+        texts = [
+            f"{plain(column.name)} {_typical(column, here)}, elsewhere {_typical(column, elsewhere)}"
+            for _, column, here, elsewhere in traits
+        ]
+        text = f"Besides its rule: {'; '.join(texts)}."
+        if any(_is_number(column) for _, column, _, _ in traits):
+            text += " Of numbers: the median, in brackets the 10% and 90% quantiles."
+        facts = [
+            Fact("distance of distributions", distance, feature=column.name, regions=(region,))
+            for distance, column, _, _ in traits
+        ]
+        said.append(Sentence(text, facts))
+    if target is not None:
+        mean, mean_elsewhere = _means(target, inside, fitted.weights)
+        text = f"Mean target {unit.level(mean)}, elsewhere {unit.level(mean_elsewhere)}."
+        said.append(Sentence(text, [Fact("mean target", mean, regions=(region,))]))
+    if losses is not None:
+        risk, risk_elsewhere = _means(losses, inside, fitted.weights)
+        if risk_elsewhere > NEGLIGIBLE_RISK * float(np.square(np.max(np.abs(predictions)))):
+            ratio = risk / risk_elsewhere
+            text = f"The model's mean squared error is {amount(ratio)} times that elsewhere."
+            said.append(Sentence(text, [Fact("ratio of errors", ratio, regions=(region,))]))
+    return said
 
 
-def _means(
-    row_values: FloatArray | None, inside: BoolArray, weights: FloatArray
-) -> tuple[float, float]:
+def _means(values: FloatArray, inside: BoolArray, weights: FloatArray) -> tuple[float, float]:
     """Weighted mean over the rows of a region, and over all others."""
-    return _mean(row_values, inside, weights), _mean(row_values, ~inside, weights)
+    here = float(np.average(values[inside], weights=weights[inside]))
+    return here, float(np.average(values[~inside], weights=weights[~inside]))
 
 
-def _mean(row_values: FloatArray | None, rows: BoolArray, weights: FloatArray) -> float:
-    """Weighted mean over some rows; NaN where nothing is known, or no row is there."""
-    if row_values is None or not rows.any():
-        return np.nan
-    return float(np.average(row_values[rows], weights=weights[rows]))
+def _shares_of_levels(column: Column, rows: BoolArray, weights: FloatArray) -> FloatArray:
+    """Share of some rows at each level, that of missing values first, (1 + n_levels,)."""
+    n_codes = 1 + len(column.levels)  # a missing value has the code -1
+    masses = np.bincount(column.codes[rows] + 1, weights=weights[rows], minlength=n_codes)
+    return np.asarray(masses / weights[rows].sum())
 
 
-def ratio_words(ratio: float) -> str:
-    """A ratio as people say it.
+def _distance(column: Column, here: FloatArray, elsewhere: FloatArray) -> float:
+    """Distance of two distributions from 0 to 1: that of Kolmogorov and Smirnov, of labels the total variation."""
+    gaps = here - elsewhere
+    if column.is_ordered:
+        return float(np.abs(np.cumsum(gaps)).max())
+    return float(np.abs(gaps).sum() / 2)
 
-    Examples
-    --------
-    >>> ratio_words(2.04), ratio_words(0.02), ratio_words(7.3)
-    ('twice as much as', 'less than a tenth as much as', '7.3 times as much as')
-    """
-    for named_ratio, word in NAMED_RATIOS.items():
-        if abs(ratio / named_ratio - 1) < SAME_RATIO:
-            return f"{word}as much as"
-    if ratio < min(NAMED_RATIOS):
-        return "less than a tenth as much as"
-    return f"{ratio:.2g} times as much as"
+
+def _is_number(column: Column) -> bool:
+    return column.kind in ("numeric", "date")
+
+
+def _typical(column: Column, shares: FloatArray) -> str:
+    """The middle of the present values and where eight of ten lie; of labels the most frequent one with its share."""
+    present: Any = shares[1:]
+    if not present.any():
+        return MISSING
+    cumulated = np.cumsum(present) / present.sum()
+    if not _is_number(column):
+        level = int(np.argmax(present))
+        frequency = share(float(present[level] / present.sum()))
+        return f"{level_text(column, column.levels[level])} ({frequency})"
+    places = np.searchsorted(cumulated, np.array(QUANTILES) - ROUNDING)
+    middle, low, high = (
+        level_text(column, column.levels[min(place, len(present) - 1)]) for place in places.tolist()
+    )
+    return middle if low == high else f"{middle} ({low} to {high})"

@@ -1,355 +1,516 @@
-"""The shape of a curve in words: `rises to about 21, then levels off`, `peaks at 8 and 17`.
+"""What a curve does: the simplest shape that describes nearly all of it, and no turn that its errors do not bear.
 
-A curve gives the average prediction along one feature. Its shape is what a reader would say of the
-picture: almost flat, rising or falling (an isotonic fit describes most of it), or
-where it is highest or lowest.
+A shape is a claim. It is made of the curve at the levels that rows have, each weighed by its rows; a peak, a valley or
+a kink is told only where it stands out from the errors of the curve.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.numbers import column_number, with_minus
+from granite_xai.base.text import plain, shortened
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.curves.curves import as_numbers
+from granite_xai.curves.shared import SharedCurve
 from granite_xai.regions import word_list
-from granite_xai.results.feature_curve import FeatureCurve
-from granite_xai.results.monotone import direction_of, fit_weights, isotonic
+from granite_xai.tables import Column
 
-Kind = Literal[
-    "unknown", "constant", "flat", "rises", "falls", "peaks", "hump", "valley", "wavy", "labels"
-]
-
-FLAT = 0.05  # share of the largest range below which a curve is nearly flat
-LEVEL = 0.1  # share of the range by which a curve may change where it is level
-LONG = 0.3  # share of the axis that a level part must take to be mentioned
-FEW = 0.15  # share of the rows below which it is none: a steady rise has a tenth in its last tenth
-PROMINENT = 0.25  # share of the range by which a peak must stand out on both sides
-MOST_PEAKS = 3  # more of them go up and down
+DESCRIBED = 0.9  # share of a curve's variance that its shape describes
+FLAT = 0.05  # share of the largest range up to which a curve is flat
+ERRORS = 2.0  # standard errors that a range or a turn has to exceed
+TURN = 0.1  # share of the curve's range that a turn has to exceed
+LEVEL = 0.2  # share of the range by which a part may change that is called level
+FEWEST = 0.05  # share of the rows on either side of a turn
 ALIKE = 0.9  # correlation from which two curves do the same, whatever their shapes are called
-NORMAL_95 = 1.96  # half width of a 95% interval, in standard errors
+MOST_PLACES = 40  # of a curve; more levels are joined to places with about equally many rows
+MOST_LABELS = 3  # that are named as highest or as lowest
+LONGEST_LABEL = 40
+RANGE_FROM = 0.05  # share of the rows below and above which curves are not compared
 
-PLURAL_BEGINNINGS = {
-    "is ": "are ",
-    "rises ": "rise ",
-    "falls ": "fall ",
-    "peaks ": "peak ",
-    "goes ": "go ",
-    "hardly depends ": "hardly depend ",
+VERBS: dict[str, str | tuple[str, str]] = {
+    "constant": ("is that of {feature} = {0}", "is that of {0} alone"),
+    "flat": ("hardly depends on {feature}", "hardly varies"),
+    "rises": ("rises with {feature}", "rises"),
+    "falls": ("falls with {feature}", "falls"),
+    "level, rises": "is level to {about}{feature} {0}, then rises",
+    "level, falls": "is level to {about}{feature} {0}, then falls",
+    "rises, level": "rises to {about}{feature} {0}, then levels off",
+    "falls, level": "falls to {about}{feature} {0}, then levels off",
+    "peak": "peaks at {about}{feature} {0}",
+    "valley": "is lowest at {about}{feature} {0}",
+    "high": "is highest from {about}{feature} {0} to {1}",
+    "low": "is lowest from {about}{feature} {0} to {1}",
+    "two peaks": "peaks at {about}{feature} {0} and {1}",
+    "higher": ("is higher for {feature} = {0} than for {1}", "is higher for {0} than for {1}"),
+    "labels": (
+        "is highest for {feature} = {0}, lowest for {1}",
+        "is highest for {0}, lowest for {1}",
+    ),
+    "varies": ("varies along {feature}, by up to {range}", "varies by up to {range}"),
+    "effect": ("changes with {feature}, by up to {range}", "changes by up to {range}"),
 }
-PLURAL_ENDS = {
-    ", then levels off": ", then level off",
-    ", then rises": ", then rise",
-    ", then falls": ", then fall",
+"""What the output does, with the feature named and where it has been named; values without ``=`` follow its name."""
+
+FAMILY = {
+    "level, rises": "rises",
+    "rises, level": "rises",
+    "level, falls": "falls",
+    "falls, level": "falls",
+    "peak": "high",
+    "valley": "low",
+    "higher": "labels",
 }
-"""Verbs of `Shape.template`. Only its ends are looked at: names and labels stand between them."""
-
-NO_SPAN = (-1, -1)
-"""Span of a curve that is not said to be highest or lowest anywhere."""
+"""Kinds that do the same thing in other words."""
 
 
-class Shape(NamedTuple):
+@dataclass(frozen=True)
+class Shape:
     """What a curve does.
 
     Attributes
     ----------
     kind : str
-        Curves of one kind differ in strength, of two kinds in what they do.
-    predicate : str
-        What the curve does, where its feature has been named: ``peaks at 8 and 17``.
-    template : str
-        What the output does, with ``{feature}`` for the name of the feature:
-        ``peaks at {feature} 8 and 17``.
-    span : (int, int)
-        First and last value (by index) where the curve is highest (or lowest), or `NO_SPAN`.
+        A key of `VERBS`.
+    places : tuple of str
+        The values that it names.
+    levels : tuple of int
+        The same as positions among the levels of the column; of spans both ends.
+    is_about : bool
+        Whether these values are not known exactly.
+    size, error : float
+        Of the smallest turn that it tells (without turns the range), and the standard error of that difference at most.
     """
 
-    kind: Kind
-    predicate: str
-    template: str
-    span: tuple[int, int] = NO_SPAN
+    kind: str
+    places: tuple[str, ...] = ()
+    levels: tuple[int, ...] = ()
+    is_about: bool = False
+    size: float = math.nan
+    error: float = math.nan
 
-    def of_output(self, feature: str) -> str:
-        """What the output does along the feature: ``peaks at hr 8 and 17``."""
-        return self.template.replace("{feature}", feature)
+    def words(self, feature: str, range_text: str = "") -> str:
+        """What the output does; the feature is empty where it has been named.
 
-    def of_predictions(self, feature: str) -> str:
-        """What predictions do along the feature: ``peak at hr 8 and 17``."""
-        predicate = self.template
-        for singular, plural in PLURAL_BEGINNINGS.items():
-            if predicate.startswith(singular):
-                predicate = plural + predicate.removeprefix(singular)
-                break
-        for singular, plural in PLURAL_ENDS.items():
-            if predicate.endswith(singular):
-                predicate = predicate.removesuffix(singular) + plural
-        return predicate.replace("{feature}", feature)
+        Examples
+        --------
+        >>> Shape("two peaks", ("8", "17")).words("hr"), Shape("rises").words("")
+        ('peaks at hr 8 and 17', 'rises')
+        """
+        templates = VERBS[self.kind]
+        if isinstance(templates, tuple):
+            template = templates[0] if feature else templates[1]
+        else:
+            template = templates if feature else templates.replace("{feature} ", "")
+        about = "about " if self.is_about else ""
+        return template.format(*self.places, about=about, feature=feature, range=range_text)
 
 
-def shape_of(curve: FeatureCurve, largest_range: float = 0.0) -> Shape:
+class _Points(NamedTuple):
+    """A curve at places from left to right, or at labels."""
+
+    x: FloatArray
+    y: FloatArray
+    weights: FloatArray  # shares of the rows, together 1
+    errors: FloatArray
+    levels: IntArray  # of each place the level in its middle
+    are_joined: bool  # whether places stand for several levels
+
+    def error_between(self, first: int, second: int) -> float:
+        """Standard error of the difference between two places, at most: whatever their correlation is."""
+        return float(self.errors[first] + self.errors[second])
+
+
+def shape_of(curve: SharedCurve, largest_range: float = 0.0) -> Shape:
     """Say what a curve does.
 
     Parameters
     ----------
-    curve : FeatureCurve
+    curve : SharedCurve
     largest_range : float
-        Of all curves of the same picture: a curve with less than a twentieth of it is nearly flat.
-
-    Returns
-    -------
-    Shape
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> hours = np.arange(24.0)
-    >>> commuting = np.exp(-np.square(hours - 8)) + np.exp(-np.square(hours - 17))
-    >>> labels = [f"{hour:.0f}" for hour in hours]
-    >>> shape_of(FeatureCurve("hr", labels, commuting, np.full(24, 1 / 24), hours)).predicate
-    'peaks at 8 and 17'
-    >>> years = FeatureCurve("yr", ["0", "1"], np.array([145.0, 228.0]), np.array([0.5, 0.5]))
-    >>> shape_of(years).predicate
-    'is higher at 1 than at 0'
+        Of all curves of the fit: a curve with less than a twentieth of it is flat.
     """
-    n_values = len(curve.predictions)
-    if n_values == 0:
-        return Shape("unknown", "has no known value", "is not known along {feature}")
-    if n_values == 1:
-        only = curve.labels[0]
-        return Shape("constant", f"is always {only}", f"is that of {{feature}} = {only}")
-    if curve.range <= FLAT * largest_range or curve.range == 0.0:
-        return Shape("flat", "is nearly flat", "hardly depends on {feature}")
-    if n_values == 2:
-        return _shape_of_two_values(curve)
-    if not curve.ordered:
-        return _shape_of_unordered_values(curve)
-    direction = direction_of(curve)
-    if direction is not None:
-        return _monotone_shape(curve, direction)
-    return _shape_with_extremes(curve)
+    if curve.column is None:
+        return Shape("effect", size=curve.range)
+    points = _points(curve, curve.column)
+    if len(points.y) == 0:
+        return Shape("flat")
+    highest, lowest = int(np.argmax(points.y)), int(np.argmin(points.y))
+    error = points.error_between(highest, lowest)
+    if len(points.y) == 1:
+        return _shape("constant", curve.column, points, [0], 0.0, 0.0)
+    if curve.range <= max(FLAT * largest_range, ERRORS * error) or curve.range == 0:
+        return Shape("flat", size=curve.range, error=error)
+    if len(points.y) == 2:
+        return _shape("higher", curve.column, points, [highest, lowest], curve.range, error)
+    if not curve.column.is_ordered:
+        return _labels(curve, curve.column, points)
+    shape = _monotone(curve, curve.column, points) or _turning(curve, curve.column, points)
+    return shape or Shape("varies", size=curve.range, error=error)
 
 
-def _shape_of_two_values(curve: FeatureCurve) -> Shape:
-    first, second = curve.labels
-    kind: Kind
-    if curve.predictions[1] > curve.predictions[0]:
-        kind = "rises"
-        higher = second
-        lower = first
+def _points(curve: SharedCurve, column: Column) -> _Points:
+    """The levels that have rows; of very many, places that stand for several."""
+    levels = np.flatnonzero(curve.shares[1:] > 0)
+    weights = curve.shares[1:][levels]
+    if column.kind in ("numeric", "date", "duration"):
+        x = as_numbers(column.levels, column)[levels]
     else:
-        kind = "falls"
-        higher = first
-        lower = second
-    preposition = "at" if curve.ordered else "for"
-    return Shape(
-        kind=kind,
-        predicate=f"is higher {preposition} {higher} than {preposition} {lower}",
-        template=f"is higher for {{feature}} = {higher} than for {{feature}} = {lower}",
+        x = np.arange(len(levels), dtype=np.float64)
+    points = _Points(
+        x=x,
+        y=curve.effects[1:][levels],
+        weights=weights / max(weights.sum(), np.finfo(float).tiny),
+        errors=np.nan_to_num(curve.errors[1:][levels]),
+        levels=levels,
+        are_joined=False,
+    )
+    if len(levels) <= MOST_PLACES or not column.is_ordered:
+        return points
+    middles = np.cumsum(points.weights) - points.weights / 2
+    place = np.minimum((middles * MOST_PLACES).astype(np.intp), MOST_PLACES - 1)
+    place = np.unique(place, return_inverse=True)[1]
+    mass = np.asarray(np.bincount(place, points.weights), dtype=np.float64)
+    middle = np.searchsorted(middles, np.cumsum(mass) - mass / 2).clip(max=len(levels) - 1)
+    return _Points(
+        x=np.bincount(place, points.weights * points.x) / mass,
+        y=np.bincount(place, points.weights * points.y) / mass,
+        weights=mass,
+        errors=np.bincount(place, points.weights * points.errors) / mass,
+        levels=levels[middle],
+        are_joined=True,
     )
 
 
-def _shape_of_unordered_values(curve: FeatureCurve) -> Shape:
-    highest = int(np.argmax(curve.predictions))
-    lowest = int(np.argmin(curve.predictions))
-    highest_label = curve.labels[highest]
-    lowest_label = curve.labels[lowest]
-    return Shape(
-        kind="labels",
-        predicate=f"is highest for {highest_label}, lowest for {lowest_label}",
-        template=f"is highest for {{feature}} = {highest_label}, lowest for {lowest_label}",
-        span=(highest, highest),
-    )
+def _shape(
+    kind: str,
+    column: Column,
+    points: _Points,
+    named: Sequence[int],
+    size: float,
+    error: float,
+    is_about: bool = False,
+) -> Shape:
+    """A shape that names some places; ``is_about``: these are not known exactly."""
+    levels = [int(points.levels[place]) for place in named]
+    texts = [place_text(column, level) for level in levels]
+    is_rounded = column.kind == "numeric" and not _is_whole(column)
+    return Shape(kind, tuple(texts), tuple(levels), is_about or is_rounded, size, error)
 
 
-def _monotone_shape(curve: FeatureCurve, direction: int) -> Shape:
-    """A curve that rises or falls: throughout, or with a level part at one end or at both."""
-    verb: Kind = "rises" if direction > 0 else "falls"
-    fit = isotonic(direction * curve.predictions, fit_weights(curve))
-    share_of_change = (fit - fit[0]) / (fit[-1] - fit[0])  # up to each value, ascending
-    start = int(np.flatnonzero(share_of_change <= LEVEL)[-1])  # of the steep part
-    end = int(np.flatnonzero(share_of_change >= 1 - LEVEL)[0])
-    axis = curve.axis
-    is_level_before = axis[start] >= LONG and curve.weights[:start].sum() >= FEW
-    is_level_after = 1 - axis[end] >= LONG and curve.weights[end + 1 :].sum() >= FEW
-    start_text = curve.value_text(start)
-    end_text = curve.value_text(end)
-    if is_level_before and is_level_after and start_text == end_text:
-        return Shape(verb, f"{verb} at {start_text}", f"{verb} at {{feature}} {start_text}")
-    if is_level_before and is_level_after:
-        span_text = f"{start_text} and {curve.short_value_text(end)}"
-        return Shape(verb, f"{verb} between {span_text}", f"{verb} between {{feature}} {span_text}")
-    if is_level_after:
-        ending = f"to {end_text}, then levels off"
-        return Shape(verb, f"{verb} {ending}", f"{verb} with {{feature}} {ending}")
-    if is_level_before:
-        ending = f"{start_text}, then {verb}"
-        return Shape(verb, f"is level to {ending}", f"is level to {{feature}} {ending}")
-    return Shape(verb, f"{verb} throughout", f"{verb} with {{feature}}")
-
-
-def _shape_with_extremes(curve: FeatureCurve) -> Shape:
-    """A curve that neither rises nor falls: its peaks, or where it is highest or lowest."""
-    peaks = _prominent_peaks(curve.predictions, _needed_prominence(curve))
-    valleys = _prominent_peaks(-curve.predictions, _needed_prominence(curve))
-    ends = {0, len(curve.predictions) - 1}
-    has_inner_peak = not ends.issuperset(peaks)
-    up_and_down = Shape("wavy", "goes up and down", "goes up and down along {feature}")
-    if len(peaks) > MOST_PEAKS:
-        return up_and_down
-    if len(peaks) > 1 and has_inner_peak:
-        peaks_text = _peaks_text(curve, peaks)
-        return Shape("peaks", f"peaks at {peaks_text}", f"peaks at {{feature}} {peaks_text}")
-    if len(peaks) == 1:
-        return _shape_around_highest(curve)
-    if len(valleys) == 1:
-        return _shape_around_lowest(curve)
-    return up_and_down
-
-
-def _peaks_text(curve: FeatureCurve, peaks: list[int]) -> str:
-    """The values at which a curve peaks; those that read the same are named once."""
-    texts: list[str] = []
-    for peak in peaks:
-        text = curve.short_value_text(peak)
-        if text not in texts:
-            texts.append(text)
-    texts[0] = curve.value_text(peaks[0])
-    return word_list(texts)
-
-
-def _needed_prominence(curve: FeatureCurve) -> FloatArray:
-    """How far a curve must fall beside a peak: a quarter of its range, and beyond the interval."""
-    needed = np.full(len(curve.predictions), PROMINENT * curve.range)
-    if curve.errors is None:
-        return needed
-    return np.asarray(np.maximum(needed, 2 * NORMAL_95 * np.nan_to_num(curve.errors)))
-
-
-def _prominent_peaks(values: FloatArray, needed: FloatArray) -> list[int]:
-    """Indices of the peaks, from which a curve falls far enough on both sides.
-
-    It walks along the curve and remembers the highest value since the last valley, and the lowest
-    one since the last peak. A peak is known once the curve has fallen far enough below it, a valley
-    once the curve has risen far enough above it. At an end of the axis one side is enough: a maximum
-    near an end that stands out on the other side only counts as a peak at that end (index 0 or the
-    last), wherever near it the maximum is.
+def place_text(column: Column, level: int) -> str:
+    """A value of a column as a sentence names it: numbers to a hundredth or a tenth of what the column spans.
 
     Parameters
     ----------
-    values : array of shape (n_values,)
-    needed : array of shape (n_values,)
-        How far the curve must fall beside a peak there.
+    column : Column
+    level : int
+        Its place among the levels of the column.
     """
-    last = len(values) - 1
-    peaks: list[int] = []
-    highest = 0  # index, since the last valley
-    lowest = 0  # index, since the last peak
-    is_climbing = True
-    for index in range(1, last + 1):
-        if is_climbing and values[index] > values[highest]:
-            highest = index
-        elif is_climbing and values[highest] - values[index] > needed[highest]:
-            rose_before = values[highest] - values[: highest + 1].min() > needed[highest]
-            if peaks or rose_before:
-                peaks.append(highest)
-            else:
-                peaks.append(0)
-            lowest = index
-            is_climbing = False
-        elif not is_climbing and values[index] < values[lowest]:
-            lowest = index
-        elif not is_climbing and values[index] - values[lowest] > needed[index]:
-            highest = index
-            is_climbing = True
-    if is_climbing and values[highest] - values[lowest] > needed[highest]:
-        peaks.append(last)
-    return peaks
+    value = column.levels[level]
+    if column.kind != "numeric" or _is_whole(column):
+        return level_text(column, value)
+    low, high = np.quantile(column.values[~column.missing], [0.05, 0.95])
+    if not high > low:
+        return level_text(column, value)
+    digits = 1 - math.floor(math.log10(high - low))
+    return level_text(column, round(float(value), digits) + 0.0)
 
 
-def _shape_around_highest(curve: FeatureCurve) -> Shape:
-    first, last = _nearly_extreme(curve.predictions, LEVEL * curve.range)
-    opening = "is highest"
-    if first == last:
-        opening = "peaks"
-    return _shape_of_span("hump", curve, (first, last), opening)
+def level_text(column: Column, level: Any) -> str:
+    """A value of a column as a person would write it.
+
+    Parameters
+    ----------
+    column : Column
+    level : object
+        A present value of it.
+    """
+    if column.kind == "numeric":
+        return with_minus(column_number(float(level)))
+    return shortened(plain(level), LONGEST_LABEL)
 
 
-def _shape_around_lowest(curve: FeatureCurve) -> Shape:
-    span = _nearly_extreme(-curve.predictions, LEVEL * curve.range)
-    return _shape_of_span("valley", curve, span, "is lowest")
+def _is_whole(column: Column) -> bool:
+    return bool(np.all(column.levels.astype(np.float64) % 1 == 0))
 
 
-def _nearly_extreme(values: FloatArray, tolerance: float) -> tuple[int, int]:
-    """First and last index around the largest value where values are almost as large."""
-    largest = int(np.argmax(values))
-    is_near = values[largest] - values <= tolerance
-    first = largest
-    while first > 0 and is_near[first - 1]:
-        first -= 1
-    last = largest
-    while last < len(values) - 1 and is_near[last + 1]:
-        last += 1
-    return first, last
+# Labels -----------------------------------------------------------------------------------------------
 
 
-def _shape_of_span(kind: Kind, curve: FeatureCurve, span: tuple[int, int], opening: str) -> Shape:
-    """``is highest from 9 to 15``, or ``is highest at 12`` where both ends read the same."""
-    first, last = span
-    preposition = "from"
-    span_text = f"{curve.value_text(first)} to {curve.short_value_text(last)}"
-    if curve.short_value_text(first) == curve.short_value_text(last):
-        preposition = "at"
-        span_text = curve.value_text(first)
-    return Shape(
-        kind=kind,
-        predicate=f"{opening} {preposition} {span_text}",
-        template=f"{opening} {preposition} {{feature}} {span_text}",
-        span=span,
+def _labels(curve: SharedCurve, column: Column, points: _Points) -> Shape:
+    """The labels that are highest and lowest, with those that errors do not tell from them; few rows name none."""
+    order = np.argsort(-points.y, kind="stable")
+    order = order[points.weights[order] >= FEWEST]
+    if len(order) < 2:
+        return Shape("varies", size=curve.range)
+    ends = []
+    for from_end in (order, order[::-1]):
+        end = int(from_end[0])
+        alike = [
+            int(place)
+            for place in from_end
+            if abs(points.y[place] - points.y[end])
+            <= max(
+                TURN * curve.range, ERRORS * points.error_between(int(place), end) * (place != end)
+            )
+        ]
+        ends.append(alike)
+    high, low = ends
+    size = float(points.y[high].min() - points.y[low].max())
+    error = max(points.error_between(first, second) for first in high for second in low)
+    is_clear = set(high).isdisjoint(low) and size > max(TURN * curve.range, ERRORS * error)
+    if not is_clear or max(len(high), len(low)) > MOST_LABELS:
+        return Shape("varies", size=curve.range, error=error)
+    texts = [
+        word_list([place_text(column, int(points.levels[place])) for place in places], "and")
+        for places in ends
+    ]
+    levels = tuple(int(points.levels[place]) for place in (*high, *low))
+    return Shape("labels", tuple(texts), levels, size=size, error=error)
+
+
+# Ordered values ---------------------------------------------------------------------------------------
+
+
+def _errors_of_rising_fits(y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weighted squared error of the best fit that never falls to places ``first`` to ``last``, (places, places).
+
+    Neighbours that would fall are pooled; every start is one pass.
+    """
+    n_places = len(y)
+    errors = np.zeros((n_places, n_places))
+    for first in range(n_places):
+        blocks: list[tuple[float, float, float]] = []  # weight, mean, squared error within
+        for last in range(first, n_places):
+            weight, mean, error = float(weights[last]), float(y[last]), 0.0
+            while blocks and blocks[-1][1] >= mean:
+                other_weight, other_mean, other_error = blocks.pop()
+                total = weight + other_weight
+                between = weight * other_weight / total * (mean - other_mean) ** 2
+                mean = (weight * mean + other_weight * other_mean) / total
+                error, weight = error + other_error + between, total
+            blocks.append((weight, mean, error))
+            errors[first, last] = sum(block[2] for block in blocks)
+    return errors
+
+
+def _monotone(curve: SharedCurve, column: Column, points: _Points) -> Shape | None:
+    """A curve that rises or falls: along a line, with a level part at one end, or anyhow; None: it does neither."""
+    x, y, weights, *_ = points
+    last = len(y) - 1
+    rising = float(np.sign(_covariance(x, y, weights))) or 1.0
+    verb = "rises" if rising > 0 else "falls"
+    error = points.error_between(0, last)
+    if _squared_correlation(x, y, weights) >= DESCRIBED:
+        return Shape(verb, size=curve.range, error=error)
+    fits: list[tuple[float, str, int]] = []
+    for kink in range(1, last):
+        beyond = np.maximum(x - x[kink], 0.0)
+        before = np.minimum(x - x[kink], 0.0)
+        fits.append((_squared_correlation(beyond, y, weights), f"level, {verb}", kink))
+        fits.append((_squared_correlation(before, y, weights), f"{verb}, level", kink))
+    for described, kind, kink in sorted(fits, reverse=True):
+        if described < DESCRIBED:
+            break
+        turn = _kink(curve, points, kink, is_level_first=kind.startswith("level"))
+        if turn is not None:
+            return _shape(kind, column, points, [kink], *turn, is_about=True)
+    missed = float(_errors_of_rising_fits(rising * y, weights)[0, last])
+    if missed <= (1 - DESCRIBED) * _variance(y, weights):
+        return Shape(verb, size=curve.range, error=error)
+    return None
+
+
+def _kink(
+    curve: SharedCurve, points: _Points, kink: int, *, is_level_first: bool
+) -> tuple[float, float] | None:
+    """How far a kink lies off the line between both ends, and the error of that; None where it cannot be told."""
+    x, y, weights, errors = points.x, points.y, points.weights, points.errors
+    last = len(y) - 1
+    along = (x[kink] - x[0]) / (x[last] - x[0])
+    size = float(abs(y[kink] - (1 - along) * y[0] - along * y[last]))
+    error = float(errors[kink] + (1 - along) * errors[0] + along * errors[last])
+    level_part = slice(0, kink + 1) if is_level_first else slice(kink, last + 1)
+    is_level = np.ptp(y[level_part]) <= LEVEL * np.ptp(y)
+    has_rows = min(weights[:kink].sum(), weights[kink + 1 :].sum()) >= FEWEST
+    if is_level and has_rows and size > max(TURN * curve.range, ERRORS * error):
+        return size, error
+    return None
+
+
+def _turning(curve: SharedCurve, column: Column, points: _Points) -> Shape | None:
+    """A curve with one peak, one valley or two peaks; None: it has none that can be told."""
+    y, weights = points.y, points.weights
+    last = len(y) - 1
+    rising = _errors_of_rising_fits(y, weights)
+    falling = _errors_of_rising_fits(-y, weights)
+    missable = (1 - DESCRIBED) * _variance(y, weights)
+    for sign, first, then, kinds in (
+        (1.0, rising, falling, ("peak", "high")),
+        (-1.0, falling, rising, ("valley", "low")),
+    ):
+        missed = [first[0, turn] + then[turn + 1, last] for turn in range(last)]
+        if min(missed) > missable:
+            continue
+        turn = int(np.argmax(sign * y))
+        found = _turns(curve, points, sign, [0, turn, last])
+        if found is not None:
+            start, end = _span(points, sign, turn, TURN * curve.range)
+            inside_rows = weights[:start].sum(), weights[end + 1 :].sum()
+            if min(inside_rows) >= FEWEST:
+                named = [turn] if start == end else [start, end]
+                return _shape(kinds[start != end], column, points, named, *found, points.are_joined)
+    # Up, down, up and down: the best place of each turn, given the valley between both peaks.
+    best, valley = math.inf, 0
+    for place in range(1, last - 1):
+        left = min(rising[0, turn] + falling[turn + 1, place] for turn in range(place))
+        right = min(
+            rising[place + 1, turn] + falling[turn + 1, last] for turn in range(place + 1, last)
+        )
+        if left + right < best:
+            best, valley = left + right, place
+    if best > missable:
+        return None
+    peaks = [int(np.argmax(y[:valley])), valley + 1 + int(np.argmax(y[valley + 1 :]))]
+    valley = peaks[0] + int(np.argmin(y[peaks[0] : peaks[1]]))
+    found = _turns(curve, points, 1.0, [0, peaks[0], valley, peaks[1], last])
+    if found is None:
+        return None
+    is_about = points.are_joined or any(
+        _span(points, 1.0, peak, 0.0) != (peak, peak) for peak in peaks
     )
+    return _shape("two peaks", column, points, peaks, *found, is_about)
 
 
-def shapes_differ(
-    first: Shape, first_curve: FeatureCurve, second: Shape, second_curve: FeatureCurve
-) -> bool:
+def _turns(
+    curve: SharedCurve, points: _Points, sign: float, places: Sequence[int]
+) -> tuple[float, float] | None:
+    """The smallest step between an end and the turns that follow, and its error; None where one cannot be told."""
+    y, weights = points.y, points.weights
+    smallest: tuple[float, float] | None = None
+    for shoulder, turn in pairwise(places):
+        step = sign * float(y[turn] - y[shoulder])
+        sign = -sign
+        error = points.error_between(shoulder, turn)
+        if step <= max(TURN * curve.range, ERRORS * error):
+            return None
+        if smallest is None or step < smallest[0]:
+            smallest = (step, error)
+    for turn in places[1:-1]:
+        if min(weights[:turn].sum(), weights[turn + 1 :].sum()) < FEWEST:
+            return None
+    return smallest
+
+
+def _span(points: _Points, sign: float, turn: int, tolerance: float) -> tuple[int, int]:
+    """First and last place around a turn that lie nearly as high, or that errors do not tell from it."""
+
+    def is_near(place: int) -> bool:
+        gap = sign * float(points.y[turn] - points.y[place])
+        return gap <= max(tolerance, ERRORS * points.error_between(turn, place))
+
+    start = end = turn
+    while start > 0 and is_near(start - 1):
+        start -= 1
+    while end < len(points.y) - 1 and is_near(end + 1):
+        end += 1
+    return start, end
+
+
+def _covariance(first: FloatArray, second: FloatArray, weights: FloatArray) -> float:
+    return float(weights @ ((first - weights @ first) * (second - weights @ second)))
+
+
+def _variance(values: FloatArray, weights: FloatArray) -> float:
+    return _covariance(values, values, weights)
+
+
+def _squared_correlation(first: FloatArray, second: FloatArray, weights: FloatArray) -> float:
+    """Share of the variance of one that a line through the other describes."""
+    variances = _variance(first, weights) * _variance(second, weights)
+    return _covariance(first, second, weights) ** 2 / variances if variances > 0 else 0.0
+
+
+# Two curves -------------------------------------------------------------------------------------------
+
+
+def shapes_differ(first: SharedCurve, second: SharedCurve, shapes: tuple[Shape, Shape]) -> bool:
     """Whether two curves of a feature do different things, not the same more or less strongly.
 
     Parameters
     ----------
-    first, second : Shape
-    first_curve, second_curve : FeatureCurve
-        Along the same values.
-
-    Returns
-    -------
-    bool
-        True for two kinds of shape, and for two humps or valleys in different places, unless the
-        curves are strongly correlated. A flat curve differs in strength only.
+    first, second : SharedCurve
+    shapes : (Shape, Shape)
     """
-    shapeless = {"unknown", "constant", "flat"}
-    if first.kind in shapeless or second.kind in shapeless:
+    kinds = [FAMILY.get(shape.kind, shape.kind) for shape in shapes]
+    if {"flat", "constant", "varies", "effect"}.intersection(kinds):
         return False
-    if _correlation(first_curve, second_curve) >= ALIKE:
+    if _correlation(first, second) >= ALIKE:
         return False
-    if first.kind != second.kind:
+    if kinds[0] != kinds[1]:
         return True
-    if first.kind in ("hump", "valley"):
-        return first.span[1] < second.span[0] or second.span[1] < first.span[0]
-    if first.kind == "labels":
-        # Turned round: each is highest where the other is lowest.
-        highest_of_first, _ = first.span
-        highest_of_second, _ = second.span
-        lowest_of_first = int(np.argmin(first_curve.predictions))
-        lowest_of_second = int(np.argmin(second_curve.predictions))
-        return highest_of_first == lowest_of_second and highest_of_second == lowest_of_first
+    if kinds[0] in ("high", "low"):
+        return max(shapes[0].levels) < min(shapes[1].levels) or max(shapes[1].levels) < min(
+            shapes[0].levels
+        )
+    if kinds[0] == "labels":
+        return shapes[0].levels[:1] != shapes[1].levels[:1]
     return False
 
 
-def _correlation(first: FeatureCurve, second: FeatureCurve) -> float:
-    """Of two curves along the same values, weighted by rows."""
-    weights = first.weights
-    first_centred = first.predictions - weights @ first.predictions
-    second_centred = second.predictions - weights @ second.predictions
-    size = float(np.sqrt((weights @ first_centred**2) * (weights @ second_centred**2)))
-    if size == 0:
+def common_levels(first: SharedCurve, second: SharedCurve) -> IntArray:
+    """The levels at which two curves of a feature can be compared.
+
+    Labels that both have; numbers and dates between the 5% and the 95% points of the rows of both.
+
+    Parameters
+    ----------
+    first, second : SharedCurve
+    """
+    if first.column is None or second.column is None:
+        return np.zeros(0, dtype=np.intp)
+    is_common = np.ones(len(first.column.levels), dtype=bool)
+    for curve in (first, second):
+        shares = curve.shares[1:]
+        if first.column.is_ordered:
+            below = np.cumsum(shares) / max(float(shares.sum()), np.finfo(float).tiny)
+            is_common &= (below >= RANGE_FROM) & (below - shares <= 1 - RANGE_FROM)
+        else:
+            is_common &= shares > 0
+    return np.flatnonzero(is_common)
+
+
+def _correlation(first: SharedCurve, second: SharedCurve) -> float:
+    """Of two curves at the levels that both have, weighed by the rows of both."""
+    levels = 1 + common_levels(first, second)
+    weights = first.shares[levels] + second.shares[levels]
+    if weights.sum() == 0:
         return 0.0
-    return float(weights @ (first_centred * second_centred)) / size
+    weights = weights / weights.sum()
+    along = _covariance(first.effects[levels], second.effects[levels], weights)
+    return math.copysign(
+        math.sqrt(_squared_correlation(first.effects[levels], second.effects[levels], weights)),
+        along,
+    )
+
+
+def distance_apart(first: SharedCurve, second: SharedCurve) -> float:
+    """How far two curves of a feature lie apart: the range of their difference at the levels that both have.
+
+    Where they have fewer than two levels in common, the difference of their ranges.
+
+    Parameters
+    ----------
+    first, second : SharedCurve
+    """
+    levels = 1 + common_levels(first, second)
+    if len(levels) < 2:
+        return abs(first.range - second.range)
+    return float(np.ptp(first.effects[levels] - second.effects[levels]))

@@ -321,17 +321,20 @@ class Growth:
         shares = problem.shares
         whole = RegionWeights.whole(problem.weights[node.places])
         mass = whole.mass()[0, 0]
-        disagreements = problem.disagreements(node.outputs, whole)[0, 0]  # (Q,)
-        objective = counted = float(shares.objective(disagreements, mass))
-        is_silent = shares.is_at_floor(disagreements)
-        is_chance = False
-        if problem.noise is not None and not is_silent:
+        if problem.noise is None:
+            disagreements = problem.disagreements(node.outputs, whole)[0, 0]  # (Q,)
+            counted = objective = float(shares.objective(disagreements, mass))
+            is_chance = False
+        else:
             noise = problem.noise(node.outputs, node.places)
-            is_chance = not noise.is_exceeded
+            disagreements = noise.disagreements
+            objective = float(shares.objective(disagreements, mass))
             counted = max(noise.corrected, 0.0)
             if shares.by_mass:
                 counted *= mass / shares.total
-        if is_silent:
+            is_chance = not noise.is_exceeded
+        if shares.is_at_floor(disagreements):
+            counted = objective
             reason = "nothing to explain"
         elif is_chance:
             reason = ONLY_CHANCE

@@ -8,7 +8,7 @@ not asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -78,7 +78,7 @@ def other_cuts(problem: Problem, root: RegionNode) -> Iterator[OtherCuts]:
         On which the tree was grown.
     root : Node
     """
-    growth = Growth.of(problem, problem.tree)
+    growth = Growth.of(replace(problem, noise=None), problem.tree)  # no split is decided
     cuts = _cuts_of(root, problem.table)
     if cuts is None:
         return

@@ -61,6 +61,10 @@ class RegionNoise(Protocol):
     """What chance says of one region."""
 
     @property
+    def disagreements(self) -> FloatArray:
+        """``R_q`` as measured, (Q,); 0 for questions that do not count."""
+
+    @property
     def corrected(self) -> float:
         """The objective without what chance adds, but for the mass of the region."""
 

@@ -8,7 +8,7 @@ the number of cuts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.search.cuts import ColumnCuts
 
 LEFT, RIGHT = 0, 1  # sides of a cut
-PARTS_AT_ONCE = 2600  # parts whose sums are worked on together: what the cache holds
+NUMBERS_AT_ONCE = 2**19  # sums that are worked on together: about what the cache holds
 NEGLIGIBLE = 1e-3  # share of all squared gaps between two rows below which a set decides nothing
 INT32_END = 2**31  # numbers of 32 bits end before this one
 
@@ -51,16 +51,17 @@ class Grid(NamedTuple):
         return (n_sides, 2, len(self.first.left), len(self.second.left))
 
     @property
-    def n_parts(self) -> int:
-        """How many sides, or quarters."""
-        return math.prod(self.shape)
-
-    @property
     def n_classes(self) -> tuple[int, ...]:
         """Classes along each column; crossed they are cells."""
         if self.second is None:
             return (self.first.left.shape[1],)
         return (self.first.left.shape[1], self.second.left.shape[1])
+
+    @property
+    def form(self) -> Hashable:
+        """The same for grids that send the same cells to the same parts."""
+        second = None if self.second is None else self.second.form
+        return self.first.form, second, self.side
 
     def cells(self) -> IntArray:
         """The cell of each row, (n_rows,)."""
@@ -69,26 +70,62 @@ class Grid(NamedTuple):
         n_second = self.n_classes[1]
         return np.asarray(self.first.classes * n_second + self.second.classes)
 
+
+class _Run(NamedTuple):
+    """Grids of one form over the same rows, side by side.
+
+    Parameters
+    ----------
+    grids : list of Grid
+    positions : list of int
+        Among all grids that were asked about.
+    """
+
+    grids: list[Grid]
+    positions: list[int]
+
+    @property
+    def n_cells(self) -> int:
+        return math.prod(self.grids[0].n_classes) * len(self.grids)
+
+    @property
+    def n_parts(self) -> int:
+        return math.prod(self.grids[0].shape) * len(self.grids)
+
+    def cells(self) -> IntArray:
+        """The cell of each row in each grid, (n_rows, n_grids); the same cells of all grids are neighbours."""
+        n_grids = len(self.grids)
+        return np.stack([grid.cells() for grid in self.grids], axis=1) * n_grids + np.arange(
+            n_grids
+        )
+
     def fill(self, parts: FloatArray, by_cell: FloatArray) -> None:
         """Write sums over parts (n_parts, width) from those over cells (n_cells, width), which are overwritten."""
-        width = by_cell.shape[1]
-        parts = parts.reshape(*self.shape, width)
-        sums = self.first.left_sums(by_cell.reshape(*self.n_classes, width))
-        if self.second is None:
-            if self.side != RIGHT:
+        first, second, side = self.grids[0]
+        width = len(self.grids) * by_cell.shape[1]
+        parts = parts.reshape(*self.grids[0].shape, width)
+        sums = first.left_sums(by_cell.reshape(*self.grids[0].n_classes, width))
+        if second is None:
+            if side != RIGHT:
                 parts[0] = sums[:-1]
-            if self.side != LEFT:
+            if side != LEFT:
                 np.subtract(sums[-1:], sums[:-1], out=parts[-1])
             return
-        sums = self.second.left_sums(sums.swapaxes(0, 1)).swapaxes(0, 1)
+        sums = second.left_sums(sums.swapaxes(0, 1)).swapaxes(0, 1)
         left_left, left = sums[:-1, :-1], sums[:-1, -1:]  # both cuts; the first alone
-        if self.side != RIGHT:
+        if side != RIGHT:
             parts[0, LEFT] = left_left
             np.subtract(left, left_left, out=parts[0, RIGHT])
-        if self.side != LEFT:
+        if side != LEFT:
             right = parts[-1]
             np.subtract(sums[-1:, :-1], left_left, out=right[LEFT])
             np.subtract(sums[-1:, -1:] - left, right[LEFT], out=right[RIGHT])
+
+    def of_grids(self, of_parts: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """The position of each grid, and what its parts leave, from (n_parts,)."""
+        by_grid = of_parts.reshape(*self.grids[0].shape, len(self.grids))
+        for number, position in enumerate(self.positions):
+            yield position, by_grid[..., number]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,21 +190,19 @@ class Tables:
         list of arrays
             Of the shapes of the grids.
         """
-        n_bins = max((moments.n_bins for _, moments in self.sets), default=1)
-        batches = list(_batches(grids, PARTS_AT_ONCE // n_bins))
-        tables = []
+        width = max((of.products.shape[1] * of.n_bins for _, of in self.sets), default=1)
+        batches = list(_batches(grids, NUMBERS_AT_ONCE // width))
         of_batches = in_threads(self._of_parts, batches, resolve_jobs(self.n_jobs))
+        by_position: dict[int, FloatArray] = {}
         for batch, remaining in zip(batches, of_batches, strict=True):
-            start = 0
-            for grid in batch:
-                end = start + grid.n_parts
-                tables.append(remaining[start:end].reshape(grid.shape))
-                start = end
-        return tables
+            ends = np.cumsum([run.n_parts for run in batch])
+            for run, of_run in zip(batch, np.split(remaining, ends[:-1]), strict=True):
+                by_position.update(run.of_grids(of_run))
+        return [by_position[position] for position in range(len(grids))]
 
-    def _of_parts(self, grids: Sequence[Grid]) -> FloatArray:
-        """What the parts of some grids leave, one after the other."""
-        cells = _Cells(grids)
+    def _of_parts(self, runs: Sequence[_Run]) -> FloatArray:
+        """What the parts of some grids leave, one run after the other."""
+        cells = _Cells(runs)
         counts_and_mass = np.column_stack([np.ones(len(self.weights)), self.weights])
         counts, mass = cells.sums_of_parts(counts_and_mass)[:, 0]
         is_enough = counts >= self.min_samples
@@ -182,17 +217,24 @@ class Tables:
         return remaining
 
 
-def _batches(grids: Sequence[Grid], most_parts: int) -> Iterator[list[Grid]]:
-    """Neighbouring grids that are worked on together."""
-    batch: list[Grid] = []
+def _batches(grids: Sequence[Grid], most_parts: int) -> Iterator[list[_Run]]:
+    """Grids that are worked on together, those of one form side by side."""
+    by_form: dict[Hashable, list[int]] = {}
+    for position, grid in enumerate(grids):
+        by_form.setdefault(grid.form, []).append(position)
+    batch: list[_Run] = []
     n_parts = 0
-    for grid in grids:
-        if batch and n_parts + grid.n_parts > most_parts:
-            yield batch
-            batch = []
-            n_parts = 0
-        batch.append(grid)
-        n_parts += grid.n_parts
+    for positions in by_form.values():
+        at_once = max(1, most_parts // max(1, math.prod(grids[positions[0]].shape)))
+        for start in range(0, len(positions), at_once):
+            some = positions[start : start + at_once]
+            run = _Run([grids[position] for position in some], some)
+            if batch and n_parts + run.n_parts > most_parts:
+                yield batch
+                batch = []
+                n_parts = 0
+            batch.append(run)
+            n_parts += run.n_parts
     if batch:
         yield batch
 
@@ -200,13 +242,13 @@ def _batches(grids: Sequence[Grid], most_parts: int) -> Iterator[list[Grid]]:
 class _Cells:
     """The cells of some grids over the same rows, numbered through all grids."""
 
-    def __init__(self, grids: Sequence[Grid]) -> None:
-        self.grids = grids
-        sizes = [math.prod(grid.n_classes) for grid in grids]
+    def __init__(self, runs: Sequence[_Run]) -> None:
+        self.runs = runs
+        sizes = [run.n_cells for run in runs]
         self.ends = np.cumsum(sizes)
         starts = self.ends - sizes
-        self.of_rows = np.stack(
-            [grid.cells() + start for grid, start in zip(grids, starts, strict=True)], axis=1
+        self.of_rows = np.hstack(
+            [run.cells() + start for run, start in zip(runs, starts, strict=True)]
         )  # (n_rows, n_grids)
 
     def sums_of_parts(
@@ -223,11 +265,11 @@ class _Cells:
                 self.of_rows * n_bins + bins[:, None], int(self.ends[-1]) * n_bins
             )
         by_cell = np.asarray(membership @ numbers).reshape(self.ends[-1], -1)
-        sums = np.empty((sum(grid.n_parts for grid in self.grids), by_cell.shape[1]))
+        sums = np.empty((sum(run.n_parts for run in self.runs), by_cell.shape[1]))
         first_cell = first_part = 0
-        for grid, end_cell in zip(self.grids, self.ends, strict=True):
-            end_part = first_part + grid.n_parts
-            grid.fill(sums[first_part:end_part], by_cell[first_cell:end_cell])
+        for run, end_cell in zip(self.runs, self.ends, strict=True):
+            end_part = first_part + run.n_parts
+            run.fill(sums[first_part:end_part], by_cell[first_cell:end_cell])
             first_cell, first_part = end_cell, end_part
         if is_wanted is not None and not is_wanted.all():
             sums = sums[is_wanted]

@@ -315,8 +315,9 @@ def _from_number_objects(values: NDArray[Any], missing: BoolArray) -> Cells:
     whole_rows = present_rows[is_whole]
     too_big = [row for row in whole_rows.tolist() if not _fits_64_bits(values[row])]
     if too_big:
-        reason = f"holds {values[too_big[0]]}, beyond 64 bits"
-        raise UnreadableError("D20", reason, TO_FLOATS, too_big)
+        raise UnreadableError(
+            "D20", f"holds {values[too_big[0]]}, beyond 64 bits", TO_FLOATS, too_big
+        )
     floats: FloatArray = np.full(len(values), np.nan)
     floats[present_rows] = present.astype(np.float64)
     return Cells(
@@ -342,8 +343,11 @@ def _dates(cells: NDArray[Any], content: str) -> NDArray[Any]:
         return np.asarray(pd.to_timedelta(pd.Series(cells)).to_numpy())
     zones = {str(getattr(cell, "tzinfo", None)) for cell in cells if cell is not None}
     if len(zones) > 1:
-        hint = "Convert all of them to one zone: pandas.to_datetime(…, utc=True)."
-        raise UnreadableError("D18", f"mixes time zones ({', '.join(sorted(zones))})", hint)
+        raise UnreadableError(
+            "D18",
+            f"mixes time zones ({', '.join(sorted(zones))})",
+            "Convert all of them to one zone: pandas.to_datetime(…, utc=True).",
+        )
     return np.asarray(pd.to_datetime(pd.Series(cells), utc=True).dt.tz_localize(None).to_numpy())
 
 
@@ -464,9 +468,12 @@ def _require_readable(from_kind: Kind, labels: NDArray[Any], kind: Kind) -> None
     if kind == "boolean":
         not_boolean = [row for row, label in enumerate(labels) if label not in (0, 1, None)]
         if not_boolean:
-            reason = f"holds {labels[not_boolean[0]]!r} and cannot be read as {kind}"
-            hint = "A boolean column holds True, False, 1 or 0."
-            raise UnreadableError("P03", reason, hint, not_boolean)
+            raise UnreadableError(
+                "P03",
+                f"holds {labels[not_boolean[0]]!r} and cannot be read as {kind}",
+                "A boolean column holds True, False, 1 or 0.",
+                not_boolean,
+            )
 
 
 def _other_kind_error(what: str, kind: Kind) -> UnreadableError:

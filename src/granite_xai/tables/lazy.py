@@ -100,8 +100,11 @@ def _named_column(rows: Any, name: Any, argument: str) -> Any:
     """The column that an argument names; anything else is refused (P04)."""
     if isinstance(name, str) and name in rows.columns:
         return rows[name]
-    text = f"{argument} of a lazy table is the name of one of its columns, not {name!r:.60}."
-    raise InputError(text, code="P04", argument=argument)
+    raise InputError(
+        f"{argument} of a lazy table is the name of one of its columns, not {name!r:.60}.",
+        code="P04",
+        argument=argument,
+    )
 
 
 def draw_positions(total: int, count: int, seed: int) -> IntArray:

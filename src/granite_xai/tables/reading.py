@@ -238,8 +238,12 @@ def _checked_matrix(X: NDArray[Any], argument: str) -> NDArray[Any]:
             hint="Pass real and imaginary parts as columns.",
         )
     if X.ndim != 2:
-        hint = RESHAPE if X.ndim < 2 else "Pass {0}.reshape(len({0}), -1)."
-        raise _not_2d_error(argument, X.ndim, f"has shape {X.shape}.", hint)
+        raise _not_2d_error(
+            argument,
+            X.ndim,
+            f"has shape {X.shape}.",
+            RESHAPE if X.ndim < 2 else "Pass {0}.reshape(len({0}), -1).",
+        )
     return X
 
 
@@ -252,9 +256,12 @@ def _from_lists(X: Sequence[Any], argument: str) -> NDArray[Any]:
     width = len(X[0])
     ragged = [number for number, row in enumerate(X) if len(row) != width]
     if ragged:
-        message = f"row 0 has {width} cells, row {ragged[0]} has {len(X[ragged[0]])}."
-        hint = "Give every row the same number of cells."
-        raise _error(argument, message, hint, rows=ragged[:SHOWN])
+        raise _error(
+            argument,
+            f"row 0 has {width} cells, row {ragged[0]} has {len(X[ragged[0]])}.",
+            "Give every row the same number of cells.",
+            rows=ragged[:SHOWN],
+        )
     objects = object_array(list(chain.from_iterable(X))).reshape(len(X), width)
     if objects.size == 0:
         return np.empty(objects.shape)
@@ -325,11 +332,17 @@ def _require_cells(container: Container, argument: str) -> None:
     n_columns = len(container.labels)
     required = f"(shape={(n_rows, n_columns)}) while a minimum of 1 is required."
     if n_rows == 0:
-        message = f"{argument} has 0 rows. Found array with 0 sample(s) {required}"
-        raise InputError(message, code="D28", argument=argument)
+        raise InputError(
+            f"{argument} has 0 rows. Found array with 0 sample(s) {required}",
+            code="D28",
+            argument=argument,
+        )
     if n_columns == 0:
-        message = f"{argument} has 0 columns. Found array with 0 feature(s) {required}"
-        raise InputError(message, code="D32", argument=argument)
+        raise InputError(
+            f"{argument} has 0 columns. Found array with 0 feature(s) {required}",
+            code="D32",
+            argument=argument,
+        )
 
 
 def _checked_names(container: Container, argument: str) -> tuple[str, ...]:
@@ -500,11 +513,12 @@ def _checked_agreement(container: Container, like: Table, argument: str) -> list
         return []
     n_features = len(container.labels)
     if n_features != like.n_columns:
-        message = (
+        raise InputError(
             f"{argument} has {n_features} features, "
-            f"but Granite is expecting {like.n_columns} features as input."
+            f"but Granite is expecting {like.n_columns} features as input.",
+            code="D37",
+            argument=argument,
         )
-        raise InputError(message, code="D37", argument=argument)
     if container.named and not fitted.named:
         return [f"{argument} has feature names, but Granite was fitted without feature names"]
     if fitted.named and not container.named:

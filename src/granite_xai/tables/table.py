@@ -130,31 +130,9 @@ class Column:
             is_present[codes] = True
             is_present = is_present[:-1]  # MISSING_CODE marked the last place
             new_code = np.append(np.cumsum(is_present) - 1, MISSING_CODE)
-            _set_levels(part, self.levels[is_present], new_code[codes])
+            levels_and_codes = _locked(self.levels[is_present]), _locked(new_code[codes])
+            part.__dict__["_levels_and_codes"] = levels_and_codes
         return part
-
-    def merged(self, group_of_level: IntArray) -> Column:
-        """The same column with the levels of a group as one level.
-
-        Parameters
-        ----------
-        group_of_level : array of shape (n_levels,)
-            Number of the group that each level is in, ascending from 0. A group has the label of
-            its first level.
-        """
-        n_levels = len(group_of_level)
-        if n_levels == 0 or group_of_level[-1] == n_levels - 1:  # every level is its own group
-            return self
-        first_levels = np.unique(group_of_level, return_index=True)[1]
-        new_code = np.append(group_of_level, MISSING_CODE)  # its last place is for missing values
-        merged = replace(self)
-        _set_levels(merged, self.levels[first_levels], new_code[self.codes])
-        return merged
-
-
-def _set_levels(column: Column, levels: NDArray[Any], codes: IntArray) -> None:
-    """Fill the cache of a column that was just made."""
-    column.__dict__["_levels_and_codes"] = _locked(levels), _locked(codes)
 
 
 def sorted_labels(labels: Iterable[Any]) -> list[Any]:
@@ -371,8 +349,9 @@ def recombine(
     base_rows = np.asarray(base_rows, dtype=np.intp)
     donor_rows = np.asarray(donor_rows, dtype=np.intp)
     if base_rows.shape != donor_rows.shape:
-        shapes = f"base_rows has shape {base_rows.shape}, donor_rows has shape {donor_rows.shape}."
-        raise ValueError(shapes)
+        raise ValueError(
+            f"base_rows has shape {base_rows.shape}, donor_rows has shape {donor_rows.shape}."
+        )
     donor_container = donor.container
     if donor_container.library != base.container.library:
         donor_container = base.container.adopt([column.values for column in donor.columns])

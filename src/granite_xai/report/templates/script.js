@@ -38,14 +38,17 @@
       if (node === chosen) node.setAttribute("aria-current", "true");
       else node.removeAttribute("aria-current");
     }
+    const isChosen = (text) => text.split(" ").some((region) => regions.includes(region));
     for (const part of all("[data-r]")) {
-      const region = part.dataset.r;
-      part.classList.toggle("dim", !isRoot && region !== "all" && !regions.includes(region));
+      const of = part.dataset.r;
+      part.classList.toggle("dim", !isRoot && of !== "all" && !isChosen(of));
     }
-    for (const part of all("[data-node]")) {
-      const isOfChosen = part.dataset.node === id;
-      if (part.classList.contains("nodec")) part.classList.toggle("on", isOfChosen);
-      else part.classList.toggle("dim", !isOfChosen);
+    for (const part of all("[data-of]")) {  // dots of single rows
+      const of = part.dataset.of;
+      part.classList.toggle("on", of === "all" ? isRoot : !isRoot && isChosen(of));
+    }
+    for (const part of all("[data-band]")) {  // of the rows' own curves, in one region
+      part.classList.toggle("on", regions.length === 1 && isChosen(part.dataset.band));
     }
     for (const card of all(".card")) card.classList.toggle("on", card.id === id);
     return true;
@@ -218,6 +221,6 @@
     button.addEventListener("click", () => sort(head, head.cellIndex));
   }
   addEventListener("beforeprint", () => {
-    for (const fold of all("details.big, details.more")) fold.open = true;
+    for (const fold of all("details.fold")) fold.open = true;
   });
 })();

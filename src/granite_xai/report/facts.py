@@ -1,0 +1,688 @@
+"""The facts of a report, in plain types: everything that its page, its texts and its JSON say."""
+
+from __future__ import annotations
+
+import math
+import platform
+import re
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from granite_xai.algebra.catalog import meaning, title
+from granite_xai.base.errors import InputError
+from granite_xai.base.numbers import UNKNOWN, OutputUnit, amount, count, with_minus
+from granite_xai.base.text import plain, shortened
+from granite_xai.curves.shared import SharedCurve, SharedCurves
+from granite_xai.document.chart import FeatureAxis
+from granite_xai.estimator import Granite
+from granite_xai.fitting.fit_result import FitResult
+from granite_xai.fitting.fitted import fitted_view
+from granite_xai.fitting.remarks import cause
+from granite_xai.fitting.stability import UNCLEAR
+from granite_xai.inference.nodes import NodeFigures, tree_places
+from granite_xai.regions import Rule, rule_conditions, rule_words, walk
+from granite_xai.results.facts import FitFacts
+from granite_xai.results.profile import profile
+from granite_xai.results.sentences import FitFinding, finding_of
+from granite_xai.results.values import Explained, Values
+from granite_xai.search.problem import GivenRules
+
+VERSION = 4  # of the facts
+HALVES = 3  # that the search is repeated on, with their complements: found in 6 of 6 is stable
+MOST_ROWS = 20  # that are told one by one
+MOST_PARTS = 8  # of a row; what the others add is told together
+FAINT = 1e-3  # share of the average effect by which features without heterogeneity are ranked
+ROUNDING = 1e-12  # share of the largest importance below which another one is rounding
+PACKAGES = ("granite-xai", "numpy", "scikit-learn", "pandas")
+NOT_LIBRARIES = ("builtins", "sklearn", "__main__")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A fit as a report reads it.
+
+    Parameters
+    ----------
+    granite : Granite
+        Fitted.
+    values : Values, optional
+        What explanations say about the rows of the fit; None for one that was loaded.
+    finding : FitFinding
+    score : str
+        How good the model is; empty: no target is known.
+    """
+
+    granite: Granite
+    values: Values | None
+    finding: FitFinding
+    score: str = ""
+
+    @classmethod
+    def of(cls, granite: Granite, X: Any, y: Any, unit: str) -> Source:
+        """Of a fit; with X and y of the fit also the model's score.
+
+        Halves of its rows are searched where nobody has done so: the model is not asked.
+        """
+        result = fitted_view(granite).result
+        values = None
+        score = ""
+        if result.sample is not None:  # not of a loaded one
+            if (
+                len(result.partition) > 1
+                and result.stability is None
+                and not isinstance(result.settings.partitioner, GivenRules)
+                and len(np.unique(result.rows.clusters)) > 1
+            ):
+                granite.stability(HALVES)
+                result = fitted_view(granite).result
+            values = Values.of_fit(granite, X, y)
+            if y is not None:
+                score = _score(granite, X, y)
+        # What curves describe is computed when it is first read; sentences leave out what has not been.
+        _ = result.shared_curves.value
+        _ = result.curves.value
+        if result.estimate is not None and not result.estimate.below_noise_floor:
+            _ = result.estimate.fidelity
+        target = str(getattr(y, "name", None) or "")
+        finding = finding_of(result, granite.diagnostics_, target=target, unit=unit)
+        return cls(granite, values, finding, score)
+
+    @property
+    def fitted(self) -> FitResult:
+        """What the fit found."""
+        return fitted_view(self.granite).result
+
+    @property
+    def known(self) -> FitFacts:
+        """What the fit knows of itself."""
+        return FitFacts(self.fitted, self.granite.diagnostics_)
+
+    @property
+    def figures(self) -> NodeFigures | None:
+        """Figures of every node of the tree, for the first question."""
+        return self.fitted.nodes[0] if self.fitted.nodes else None
+
+    @property
+    def curves(self) -> SharedCurves:
+        """The curves that describe the model."""
+        return self.fitted.shared_curves.value
+
+    @property
+    def is_per_row(self) -> bool:
+        """Whether the question has a gap at every row: rows stray; otherwise importances differ."""
+        return bool(self.fitted.questions[0].first.behavior.per_row)
+
+    @property
+    def unit(self) -> OutputUnit:
+        """How sizes of effects are written; squares and importances have no unit."""
+        is_rooted = self.figures is None or self.figures.is_rooted
+        return self.finding.output.unit if self.is_per_row and is_rooted else OutputUnit()
+
+    def size(self, value: float) -> str:
+        """How far rows stray, or importances differ, without the unit."""
+        if value is None or math.isnan(value):
+            return UNKNOWN
+        return self.unit.spread(value, bare=True) if self.is_per_row else amount(value)
+
+
+def facts_of(
+    source: Source, title: str | None, test: Any, rows: Any, began: float
+) -> dict[str, Any]:
+    """Everything that a report knows.
+
+    Parameters
+    ----------
+    source : Source
+    title, test, rows
+        As in `explain`.
+    began : float
+        When the work began, by `time.perf_counter`.
+
+    Returns
+    -------
+    dict
+        - ``version`` of these facts, and ``title``;
+        - ``finding``: ``outcome``, ``headline``, ``details``, ``benefit``, ``by_question``, ``doubts``, ``notes``,
+          ``warnings`` and ``main_feature``;
+        - ``output``: its ``name`` and ``unit``, and whether it is a ``probability``;
+        - ``about``: model, rows and score, a sentence each;
+        - ``questions``: both explanations of each by name and meaning, and why they can differ;
+        - ``fit``: figures on the rows that searched; ``estimate``: figures on the rows that judged;
+        - ``nodes``: the tree, parents first; ``regions``: numbers, rules and figures of its leaves;
+        - ``curves``: every distinct curve, see `curve_facts`;
+        - ``features``: average effect and heterogeneity of each, see `feature_facts`;
+        - ``values``: both sides of each question for every scope and set, see `value_facts`;
+        - ``splits``: the ledger of the tree; ``stability``, ``path``, ``evaluation``;
+        - ``rows``: single rows; ``made``: how the report was made.
+    """
+    finding = source.finding
+    fitted = source.fitted
+    granite = source.granite
+    unit = finding.output.unit
+    return {
+        "version": VERSION,
+        "title": title or f"What {finding.output.name} depends on",
+        "finding": {
+            "outcome": finding.outcome,
+            "headline": finding.headline,
+            "details": finding.details,
+            "benefit": finding.benefit,
+            "by_question": list(finding.by_question),
+            "doubts": [_capitalised(doubt) for doubt in finding.doubts],
+            "notes": [_capitalised(note) for note in finding.notes],
+            "warnings": list(granite.diagnostics_.get("warnings", [])),
+            "main_feature": finding.main_feature,
+        },
+        "output": {
+            "name": finding.output.name,
+            "unit": unit.unit,
+            "probability": unit.probability,
+        },
+        "about": _about(source),
+        "questions": _questions(source),
+        "fit": {
+            "disagreement": granite.disagreement_,
+            "remaining": granite.remaining_,
+            "fidelity": granite.fidelity_,
+            "global_fidelity": granite.global_fidelity_,
+            "nothing_to_explain": fitted.below_noise_floor,
+        },
+        "estimate": None if fitted.estimate is None else fitted.estimate.facts(),
+        "nodes": _nodes(source),
+        "regions": _regions(source),
+        "curves": [curve_facts(source, curve) for curve in source.curves],
+        "features": feature_facts(source),
+        "values": value_facts(source),
+        "splits": _splits(source),
+        "stability": _stability(source),
+        "path": None if fitted.path is None else fitted.path.facts(),
+        "evaluation": None if test is None else _evaluation(granite, test),
+        "rows": [] if rows is None else _single_rows(granite, rows),
+        "made": _made(source, time.perf_counter() - began),
+    }
+
+
+def number_or_none(value: float | None) -> float | None:
+    """A number as JSON has it: None where it is not known."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def rounded(values: Any) -> list[float | None]:
+    """Numbers with five significant digits; None where one is not known."""
+    numbers = np.asarray(values, dtype=np.float64).tolist()
+    return [float(f"{value:.5g}") if math.isfinite(value) else None for value in numbers]
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# Model and rows ----------------------------------------------------------------------------------------
+
+
+def model_text(model: Any) -> str:
+    """The class of a model; of a pipeline that of its last step."""
+    last = model
+    while getattr(last, "steps", None):
+        last = last.steps[-1][1]
+    name = type(last).__name__
+    return name if last is model else f"{name} in a {type(model).__name__}"
+
+
+def _about(source: Source) -> list[str]:
+    """Model, features, rows, and how good the model is: a sentence each."""
+    model = "The model is not in the file"
+    if source.granite.model is not None:
+        model = model_text(source.granite.model)
+        if model in ("function", "method"):
+            model = plain(source.fitted.model.label)
+    sentences = [f"{model}, {count(source.fitted.table.n_columns, 'feature')}."]
+    rows = _row_counts(source)
+    of_all = f" of {rows['available']:,}" if rows["available"] > rows["search"] else ""
+    searched = f"Regions, curves and means come from {rows['search']:,}{of_all} rows (search rows)"
+    estimate = source.fitted.estimate
+    if rows["held_out"]:
+        sentences.append(
+            f"{searched}, figures of quality from {rows['held_out']:,} others, set aside before "
+            "the search (held-out rows)."
+        )
+    elif estimate is not None and estimate.rows == "cross-validated":
+        sentences.append(
+            f"{searched}; how much curves describe is measured on rows left out in turn."
+        )
+    else:
+        sentences.append(
+            f"{searched}; no rows were held out, so that figures are corrected for sampling noise."
+        )
+    if source.score:
+        sentences.append(source.score)
+    return sentences
+
+
+def _row_counts(source: Source) -> dict[str, int]:
+    """Rows of the table, rows that searched, and rows that had no say in finding the regions."""
+    estimate = source.fitted.estimate
+    n_search = sum(region.n_samples for region in source.fitted.partition)
+    available = source.granite.diagnostics_.get("rows", {}).get("available") or n_search
+    n_held_out = 0
+    if estimate is not None and estimate.rows in ("held-out", "given"):
+        n_held_out = estimate.n_rows
+    return {"available": available, "search": n_search, "held_out": n_held_out}
+
+
+def _score(granite: Granite, X: Any, y: Any) -> str:
+    """How good the model is: on held-out rows, otherwise on the search rows."""
+    from sklearn.metrics import log_loss, r2_score, roc_auc_score
+
+    view = fitted_view(granite)
+    held_out = view.diagnostics["rows"]["held_out"]
+    rows = np.asarray(held_out or view.result.rows.positions, dtype=np.intp)
+    table = view.read_again(X)
+    model = view.result.model
+    target = view.target(y, table, view.result.questions[0].behavior)
+    if target is None:
+        from granite_xai.algebra.behavior import Risk
+
+        target = view.target(y, table, Risk().resolved(model.is_probability))
+    if target is None or len(rows) < 2 or np.ptp(target[rows]) == 0:
+        return ""
+    truth = target[rows]
+    predictions = model.on_rows(table.take(rows))
+    if model.is_probability:
+        auc = roc_auc_score(truth, predictions)
+        figures = f"AUC {auc:.2f}, log loss {log_loss(truth, np.clip(predictions, 0, 1)):.2f}"
+    else:
+        error = float(np.sqrt(np.mean(np.square(truth - predictions))))
+        r_squared = with_minus(f"{r2_score(truth, predictions):.2f}")
+        figures = f"R² {r_squared}, typical error {amount(error)}"
+    kind = "held-out" if held_out else "search"
+    return (
+        f"The model: {figures} on the {len(rows):,} {kind} rows; it may have been trained on them."
+    )
+
+
+def _questions(source: Source) -> list[dict[str, Any]]:
+    """Both explanations of each question by name and meaning, and why they can differ.
+
+    ``kept`` is the share of their difference that a model without interactions would keep; None where that is not
+    known, or where there is nothing but sampling noise.
+    """
+    causes = source.granite.diagnostics_.get("cause") or {}
+    is_known = source.finding.outcome not in ("nothing", "noise")
+    questions = []
+    for resolved in source.fitted.questions:
+        question = resolved.question
+        names = (question.first.name, question.second.name)
+        noted = (causes.get(question.label) or {}) if is_known else {}
+        questions.append(
+            {
+                "name": question.label,
+                "first": {"name": title(names[0], "first"), "meaning": meaning(names[0])},
+                "second": {"name": title(names[1], "second"), "meaning": meaning(names[1])},
+                "cause": cause(question),
+                "kept": noted.get("without_interactions") or None,
+            }
+        )
+    return questions
+
+
+# Tree and regions --------------------------------------------------------------------------------------
+
+
+def _nodes(source: Source) -> list[dict[str, Any]]:
+    """The nodes of the tree, parents first.
+
+    Each has its ``id`` in links of the page, ``node`` and ``parent`` (numbers), ``region`` (None: it is split),
+    ``regions`` below it, ``conditions`` on the edge above it (what stands before the feature, the feature, what is
+    said of it) and their ``text``, ``name``, ``n_samples``, ``share``, ``mean``, ``spread`` and ``stray``
+    (heterogeneity).
+    """
+    partition = source.fitted.partition
+    vocabulary = source.finding.vocabulary
+    edges = [Rule(), *partition.rules]
+    if partition.root is not None:
+        edges = []
+        for node in walk(partition.root):
+            conditions = () if node.condition is None else ((node.column, node.condition),)
+            edges.append(Rule(conditions))
+    figures = {} if source.figures is None else {node.node: node for node in source.figures.nodes}
+    nodes = []
+    for number, (place, edge) in enumerate(zip(tree_places(partition), edges, strict=False)):
+        words = rule_conditions(edge, vocabulary)
+        is_region = place.region >= 0 and number > 0
+        identifier = f"region-{place.region}" if is_region else f"node-{number}"
+        below = [partition[region] for region in place.regions]
+        figure = figures.get(number)
+        nodes.append(
+            {
+                "id": identifier if number else "all",
+                "node": number,
+                "parent": place.parent if number else None,
+                "region": place.region if is_region else None,
+                "regions": list(place.regions),
+                "conditions": [
+                    [word.bounds_before, word.feature, word.predicate] for word in words
+                ],
+                "text": ", ".join(word.text for word in words),
+                "name": partition[place.region].name if is_region else "",
+                "n_samples": sum(region.n_samples for region in below),
+                "share": number_or_none(math.fsum(region.fraction for region in below)),
+                "mean": number_or_none(None if figure is None else figure.mean),
+                "spread": number_or_none(None if figure is None else figure.spread),
+                "stray": number_or_none(None if figure is None else figure.heterogeneity),
+            }
+        )
+    return nodes
+
+
+def _regions(source: Source) -> list[dict[str, Any]]:
+    """The regions: number and name, rule (``rule``: exact), rows (``profile``: who they are) and figures."""
+    vocabulary = source.finding.vocabulary
+    entries = []
+    who = _profiles(source)
+    for region in source.fitted.partition:
+        conditions = rule_conditions(region.rule, vocabulary)
+        entries.append(
+            {
+                "region": region.index,
+                "name": region.name,
+                "rule": str(region.rule),
+                "words": rule_words(region.rule, vocabulary),
+                "conditions": [
+                    [word.bounds_before, word.feature, word.predicate] for word in conditions
+                ],
+                "n_samples": region.n_samples,
+                "share": number_or_none(region.fraction),
+                "mean": number_or_none(float(source.curves.means[region.index])),
+                "disagreement": number_or_none(region.disagreement),
+                "stop_reason": region.stop_reason,
+                "profile": who[region.index],
+            }
+        )
+    return entries
+
+
+def _profiles(source: Source) -> list[list[str]]:
+    """Who is in each region, in sentences; empty where the rows are not known."""
+    if source.values is None:
+        return [[] for _ in source.fitted.partition]
+    predictions, target, losses = source.values.by_row()
+    unit = source.finding.output.unit
+    return [
+        list(profile(source.fitted, region, predictions, target, losses, unit))
+        for region in range(len(source.fitted.partition))
+    ]
+
+
+def node_rule(source: Source, node: int) -> Rule:
+    """Which rows a node of the tree has; without a tree the nodes below all rows are the regions."""
+    partition = source.fitted.partition
+    if partition.root is None:
+        return partition[node - 1].rule if node else Rule()
+    return list(walk(partition.root))[node].rule
+
+
+# Curves and features -----------------------------------------------------------------------------------
+
+
+def curve_facts(source: Source, curve: SharedCurve) -> dict[str, Any]:
+    """A curve that is told once.
+
+    ``features``; ``role`` ("differs", "same", "hardly"); ``node``, ``regions`` and ``rule`` of its rows, ``n_samples``;
+    ``mean`` prediction; ``range`` and ``spread``; and, of a single feature, at each of its ``places`` its ``effect``
+    (less its own mean), its ``error``, where nine rows in ten lie (``low``, ``high``) and the ``share`` of the rows.
+    """
+    facts: dict[str, Any] = {
+        "features": list(curve.features),
+        "role": curve.role,
+        "node": curve.node,
+        "regions": list(curve.regions),
+        "rule": rule_words(node_rule(source, curve.node), source.finding.vocabulary),
+        "n_samples": curve.n_rows,
+        "mean": number_or_none(curve.mean),
+        "range": number_or_none(curve.range),
+        "spread": number_or_none(curve.spread),
+    }
+    if curve.column is not None:
+        axis = FeatureAxis(curve.column, counts=curve.shares, effects=curve.effects)
+        facts["places"] = axis.texts
+        for name in ("effects", "errors", "low", "high"):
+            facts[name] = rounded(axis.at_places(getattr(curve, name)))
+        shares = [curve.shares[group + 1].sum() for group in axis.groups]
+        facts["shares"] = rounded(shares)
+    return facts
+
+
+def value_facts(source: Source) -> list[dict[str, Any]]:
+    """Both sides of each question: ``question``, ``first``, ``second`` (names), ``features``, and by scope.
+
+    ``scopes`` has all rows (``region`` None) and each region, with ``first``, ``second`` and ``difference`` by feature:
+    root mean squares of local effects, the number itself of others.
+    """
+    if source.values is None:
+        return []
+    entries = []
+    for resolved in source.fitted.questions:
+        explained = source.values.of_question(resolved)
+        question = resolved.question
+        entries.append(
+            {
+                "question": question.label,
+                "first": title(question.first.name, "first"),
+                "second": title(question.second.name, "second"),
+                "features": [":".join(names) for names in explained.sets],
+                "scopes": _scope_facts(explained),
+            }
+        )
+    return entries
+
+
+def _scope_facts(explained: Explained) -> list[dict[str, Any]]:
+    sizes = np.stack([in_scope.root_mean_squares for in_scope in explained.scopes])
+    gaps = np.stack([in_scope.gaps for in_scope in explained.scopes])
+    sizes[np.abs(sizes) < ROUNDING * np.nan_to_num(np.abs(sizes)).max(initial=0.0)] = 0.0
+    gaps[np.abs(gaps) < ROUNDING**2 * np.nan_to_num(np.abs(gaps)).max(initial=0.0)] = 0.0
+    return [
+        {
+            "region": in_scope.scope.region,
+            "first": rounded(of_sides[0]),
+            "second": rounded(of_sides[1]),
+            "difference": rounded(gap),
+        }
+        for in_scope, of_sides, gap in zip(explained.scopes, sizes, gaps, strict=True)
+    ]
+
+
+def feature_facts(source: Source) -> list[dict[str, Any]]:
+    """What an average effect shows of each feature, and what it hides; those that hide most come first.
+
+    ``feature``; ``average``: root mean square of its average effect on all rows (of an importance question the second
+    importance); ``hidden``: how far single rows stray from it (how far the importances differ), and
+    ``hidden_in_regions``: the same inside the regions, from held-out rows where there are some.
+    """
+    if source.values is None or source.figures is None:
+        return []
+    figures = source.figures
+    explained = source.values.of_question(source.fitted.questions[0])
+    average = np.abs(explained.scopes[0].root_mean_squares[1])
+    hidden = np.array(figures.root.by_set)
+    inside = np.nan_to_num(figures.by_set_inside_regions())
+    if source.fitted.below_noise_floor:
+        hidden = inside = np.zeros_like(hidden)
+    entries = []
+    for number, names in enumerate(explained.sets):
+        entries.append(
+            {
+                "feature": ":".join(names),
+                "average": number_or_none(float(average[number])),
+                "hidden": figures.size([float(hidden[number])]),
+                "hidden_in_regions": figures.size([float(inside[number])]),
+            }
+        )
+    return sorted(entries, key=lambda entry: -max(entry["hidden"], FAINT * (entry["average"] or 0)))
+
+
+# Certainty ---------------------------------------------------------------------------------------------
+
+
+def _splits(source: Source) -> list[dict[str, Any]]:
+    """The ledger of the tree: what each split adds, and why regions were not split further."""
+    return []
+
+
+def _stability(source: Source) -> dict[str, Any] | None:
+    """How often each split comes back in searches of half the rows; None where nothing was searched again."""
+    stability = source.fitted.stability
+    if stability is None or stability.searches == 0:
+        return None
+    splits = [
+        {
+            "rule": split.where,
+            "feature": split.column,
+            "cut": split.words or split.cut,
+            "times": split.count,
+            "verdict": split.verdict or UNCLEAR,
+            "between": split.cuts,
+            "instead": split.instead or "",
+        }
+        for split in stability.splits
+    ]
+    return {
+        "score": stability.score,
+        "low": stability.low,
+        "high": stability.high,
+        "searches": stability.searches,
+        "sentence": stability.sentences()[0],
+        "splits": splits,
+    }
+
+
+def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
+    """The regions on rows that the fit did not see."""
+    X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
+    result = granite.evaluate(X, y)
+    floors = fitted_view(granite).result.floors
+    if len(floors) == 1 and floors[0] > 0.0 and result.disagreement <= floors[0]:  # rounding
+        overall = result.global_disagreement if result.global_disagreement > floors[0] else 0.0
+        nothing = np.zeros_like(result.regional)
+        result = replace(result, disagreement=0.0, global_disagreement=overall, regional=nothing)
+    regions = [
+        {"region": region, "rule": rule, "n_samples": int(n_rows), "disagreement": float(gap)}
+        for region, (rule, n_rows, gap) in enumerate(
+            zip(result.rules, result.counts, result.regional, strict=True)
+        )
+    ]
+    return {
+        "n_rows": int(sum(result.counts)),
+        "global_disagreement": result.global_disagreement,
+        "disagreement": result.disagreement,
+        "remaining": result.remaining,
+        "described": fitted_view(granite).held_out_fidelity(X),
+        "regions": regions,
+    }
+
+
+# Single rows -------------------------------------------------------------------------------------------
+
+
+def _single_rows(granite: Granite, rows: Any) -> list[dict[str, Any]]:
+    """Some rows one by one: ``region``, ``sentences``, and ``parts`` (feature, value, what it adds), largest first."""
+    table = fitted_view(granite).read(rows)
+    if table.n_rows > MOST_ROWS:
+        raise InputError(
+            f"a report tells of {MOST_ROWS} rows at most.",
+            code="P02",
+            argument="rows",
+            hint="Use explain_row for more.",
+        )
+    entries = []
+    for number in range(table.n_rows):
+        position = np.array([number])
+        row = granite.explain_row(table.take(position).native)
+        row = replace(row, row=table.row_labels(position)[0])
+        entries.append(
+            {"region": row.region, "sentences": row.sentences(), "parts": _parts_of_row(row)}
+        )
+    return entries
+
+
+def _parts_of_row(row: Any) -> list[tuple[str, str, float]]:
+    strongest: Sequence[int] = row.order[:MOST_PARTS]
+    weaker = row.order[MOST_PARTS:]
+    parts = [(row.sets[i], row.values[i], float(row.contributions[i])) for i in strongest]
+    if len(weaker):
+        parts.append(("all others", "", float(row.contributions[weaker].sum())))
+    parts.append(("interactions", "", float(row.rest)))
+    return parts
+
+
+# How it was made ---------------------------------------------------------------------------------------
+
+
+def _made(source: Source, seconds: float) -> dict[str, Any]:
+    """Settings, model, rows, calls, times and versions: what is needed to make the report again."""
+    granite = source.granite
+    diagnostics = granite.diagnostics_
+    of_fit = diagnostics["model"]
+    usage = getattr(source.fitted.model, "usage", None)  # with what the report itself asked
+    rows = _row_counts(source)
+    return {
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "settings": _settings(granite),
+        "model": "not given" if granite.model is None else _setting_text(granite.model),
+        "explained": plain(source.fitted.model.label),
+        "rows": rows["search"],
+        "held_out": rows["held_out"],
+        "available": rows["available"],
+        "columns": source.fitted.table.n_columns,
+        "seed": diagnostics.get("seed"),
+        "evaluations": (diagnostics.get("evaluations") or {}).get("path"),
+        "model_calls": of_fit["calls"] if usage is None else usage.calls,
+        "model_rows": of_fit["rows"] if usage is None else usage.rows,
+        "seconds": {
+            "fit": _three_decimals(diagnostics.get("seconds", {}).get("total")),
+            "model": _three_decimals(of_fit.get("seconds")),
+            "report": _three_decimals(seconds),
+        },
+        "versions": _versions(granite.model),
+    }
+
+
+def _three_decimals(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)
+
+
+def _settings(granite: Any) -> dict[str, str]:
+    """The question, and the options that differ from the defaults."""
+    defaults = type(granite)(None).get_params(deep=False)
+    settings = {}
+    for name, setting in granite.get_params(deep=False).items():
+        is_default = repr(setting) == repr(defaults[name])
+        if name != "model" and (name == "question" or not is_default):
+            settings[name] = _setting_text(setting)
+    return settings
+
+
+def _setting_text(setting: Any) -> str:
+    # Where an object lies in memory tells nobody anything, and differs from run to run.
+    return shortened(plain(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(setting))), 200)
+
+
+def _versions(model: Any) -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    library = type(model).__module__.partition(".")[0]
+    packages = list(PACKAGES)
+    if library in sys.modules and library not in NOT_LIBRARIES:
+        packages.append(library)
+    for package in packages:
+        with suppress(PackageNotFoundError, ValueError):
+            versions[package] = version(package)
+    return versions

@@ -1,0 +1,549 @@
+"""What a report says, in the order in which it is read: sections of blocks, for its page and its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from granite_xai.algebra.influence import Interactions
+from granite_xai.base.document import (
+    Bar,
+    Block,
+    Document,
+    Fold,
+    Lead,
+    Paragraph,
+    RegionLabel,
+    Table,
+)
+from granite_xai.base.numbers import amount, share
+from granite_xai.base.text import plain, shortened
+from granite_xai.regions import word_list
+from granite_xai.regions.words import stop_reason_words
+from granite_xai.report.charts import FeatureChart, Figure, both_explanations, overview_figure
+from granite_xai.report.facts import Source
+from granite_xai.results.facts import FEW_ROWS
+from granite_xai.results.printed import printed_result
+from granite_xai.results.sentences import in_regions_text, region_sentences
+
+MOST_LARGE = 6  # charts of features that differ; further ones are small
+MOST_SMALL = 8  # of features that are the same everywhere
+MOST_NAMED = 12  # names in a line
+MOST_LISTED = 10  # features in a table that is not folded
+MADE_IN_TEXT = ("made", "model", "explained", "rows", "held_out", "columns", "seed")
+
+GLOSSARY = (
+    (
+        "Curve, effect (PDP)",
+        "The average prediction if every row had this value of the feature, all else unchanged.",
+    ),
+    (
+        "A row’s own curve (ICE)",
+        "The same for one row. Where rows’ own curves differ, the average hides it.",
+    ),
+    ("Interaction", "The effect of one feature depends on the value of another."),
+    ("Region", "Rows that satisfy a rule. Regions share a curve where theirs hardly differ."),
+    (
+        "Rows stray (heterogeneity)",
+        (
+            "The typical (root mean square) distance between single rows’ curves and the average curve, in units of "
+            "the prediction. With ±: all features together; without: along one feature."
+        ),
+    ),
+    (
+        "Describes",
+        "Share of the variance of the predictions that the curves reproduce: R² against the model, not the target.",
+    ),
+    (
+        "Range",
+        (
+            "Highest less lowest point of a curve over the rows of its regions, of numbers between the 5% and the 95% "
+            "point of the feature."
+        ),
+    ),
+    (
+        "Search rows, held-out rows",
+        (
+            "Regions, curves and means come from the search rows. How well they work is measured on held-out rows, set "
+            "aside before the search; the model may have been trained on them. Figures are corrected for sampling "
+            "noise."
+        ),
+    ),
+    (
+        "Interval",
+        (
+            "Where the figure would lie for other rows from the same source, in 95 of 100 samples, for this model and "
+            "these regions."
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Card:
+    """A region or a row, with a heading of its own.
+
+    Parameters
+    ----------
+    region : int
+    identifier : str
+        In links of the page; empty: nothing links to it.
+    conditions : sequence
+        Of the rule of the region: what stands before a feature, the feature, what is said of it.
+    label : str
+        Name of the region, or its rule in words.
+    aside : str
+        What stands below the label.
+    blocks : sequence of Block
+    """
+
+    region: int
+    identifier: str
+    conditions: Sequence[Sequence[str]]
+    label: str
+    aside: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report with its heading.
+
+    Parameters
+    ----------
+    identifier : str
+        In links of the page.
+    title : str
+    contents : str
+        What the list of sections calls it.
+    blocks : sequence
+        Blocks of documents, and figures and cards of the page.
+    is_read : bool
+        Whether texts have it, too.
+    """
+
+    identifier: str
+    title: str
+    contents: str
+    blocks: Sequence[Block | Figure | Card]
+    is_read: bool = True
+
+
+def sections_of(source: Source, facts: Mapping[str, Any]) -> list[Section]:
+    """The sections of a report behind its finding, those without content left out."""
+    sections = [
+        *_curve_sections(source),
+        _regions_section(source, facts),
+        _splits_section(facts),
+        _rows_section(source, facts),
+        _trust_section(facts),
+        _words_section(facts),
+    ]
+    return [section for section in sections if section.blocks]
+
+
+def opening(source: Source, facts: Mapping[str, Any]) -> list[Block]:
+    """The finding, and how much of the model curves describe."""
+    finding = facts["finding"]
+    blocks: list[Block] = [Lead(finding["headline"])]
+    blocks += [Paragraph(doubt, "text") for doubt in finding["doubts"]]
+    blocks += [Paragraph(finding["details"], "text"), Paragraph(finding["benefit"], "text")]
+    blocks += [Paragraph(sentence, "text") for sentence in finding["by_question"]]
+    described = source.finding.described
+    is_told = source.finding.is_effect and finding["outcome"] == "regions"
+    if described is not None and is_told:
+        what = _description_words(source)
+        overall = max(described.overall, 0.0)
+        in_regions = max(described.in_regions, 0.0)
+        blocks.append(
+            Table(
+                ["described", "share of the model"],
+                [
+                    [f"{what} for all rows", Bar(share(overall), overall)],
+                    [
+                        f"{what} by region, where regions differ",
+                        Bar(in_regions_text(described).share, in_regions),
+                    ],
+                ],
+                left=(0,),
+            )
+        )
+    return [block for block in blocks if not isinstance(block, Paragraph) or block.text]
+
+
+def _description_words(source: Source) -> str:
+    """What describes the model, in words."""
+    influence = source.fitted.questions[0].question.first.influence
+    if isinstance(influence, Interactions):
+        return f"the effects of up to {influence.order} features"
+    return "one curve per feature" if influence.key == "individual" else "one effect per group"
+
+
+# Curves ------------------------------------------------------------------------------------------------
+
+
+def _curve_sections(source: Source) -> list[Section]:
+    """Features that differ by region, each in one chart; those that are the same everywhere; the others' names."""
+    curves = source.curves
+    drawn = {curve.label for curve in curves.everywhere if curve.column is not None}
+    main = source.finding.main_feature
+    by_range = {label: max(c.range for c in curves.of(label)) for label in curves.labels}
+    differ = sorted(curves.differs, key=lambda label: (label != main, -by_range[label]))
+    same = [label for label in curves.same if by_range[label] > 0]
+    large: list[Block | Figure | Card] = []
+    compared = both_explanations(source)
+    if compared is not None:
+        large.append(compared)
+    for label in [name for name in differ if name in drawn][:MOST_LARGE]:
+        chart = FeatureChart(source, label)
+        if len(chart.curves) > 1:
+            large.append(chart.figure(_caption(source, chart), "half" if large else "whole"))
+    joint = [label for label in differ if label not in drawn]
+    if joint:
+        text = f"The effects of {_names(joint)} differ by region, too; they have no curve."
+        large.append(Paragraph(text))
+    sections = []
+    if large:
+        title = "Both explanations of the main feature"
+        if differ:
+            title = f"{_names(differ)} {'differs' if len(differ) == 1 else 'differ'} by region"
+        sections.append(Section("differ", title, "What differs by region", large))
+    elif same and same[0] in drawn:
+        chart = FeatureChart(source, same[0])
+        band = "Shaded: where the curves of nine rows in ten lie, each moved to the same mean."
+        sections.append(
+            Section(
+                "differ",
+                f"The effect of {same[0]}",
+                f"The effect of {same[0]}",
+                [chart.figure(band)],
+            )
+        )
+        same = same[1:]
+    small: list[Block | Figure | Card] = []
+    charts = [FeatureChart(source, label, True) for label in same if label in drawn][:MOST_SMALL]
+    if charts:
+        ends = [chart.limits() for chart in charts]
+        limits = (min(low for low, _ in ends), max(high for _, high in ends))
+        small += [
+            chart.figure(_range_text(source, chart.everywhere.range), "third", limits)
+            for chart in charts
+        ]
+    others = [label for label in same if label not in {chart.label for chart in charts}]
+    if others:
+        small.append(Paragraph(f"Without a chart of their own: {_names(others)}."))
+    if curves.hardly:
+        verb = "matters" if len(curves.hardly) == 1 else "matter"
+        small.append(Paragraph(f"{_names(curves.hardly)} hardly {verb}."))
+    where = "The same everywhere" if differ else "Other features"
+    title = f"{where}: {_names(same)}" if same else "Other features"
+    sections.append(Section("same", title, where, small))
+    return sections
+
+
+def _names(labels: Sequence[str]) -> str:
+    """Some features in a sentence; of many the first."""
+    shown = [shortened(plain(label)) for label in labels[:MOST_NAMED]]
+    n_more = len(labels) - len(shown)
+    return word_list([*shown, f"{n_more} more"] if n_more else shown)
+
+
+def _range_text(source: Source, size: float) -> str:
+    return f"range {source.finding.output.unit.effect(size, bare=True)}"
+
+
+def _caption(source: Source, chart: FeatureChart) -> str:
+    """The range of each curve, by where it holds."""
+    texts = []
+    for curve, label in list(zip(chart.shared, chart.labels, strict=True))[1:]:
+        texts.append(f"{source.finding.output.unit.effect(curve.range, bare=True)} where {label}")
+    return f"Range: {'; '.join(texts)}."
+
+
+# Regions -----------------------------------------------------------------------------------------------
+
+
+def _regions_section(source: Source, facts: Mapping[str, Any]) -> Section:
+    """A card a region with what is only its own."""
+    regions = facts["regions"]
+    cards = []
+    if len(regions) > 1:
+        cards = [_region_card(source, facts, region) for region in regions]
+    return Section("regions", f"The {len(regions)} regions", "The regions", cards)
+
+
+def _region_card(source: Source, facts: Mapping[str, Any], region: Mapping[str, Any]) -> Card:
+    number = region["region"]
+    unit = source.finding.output.unit
+    own = region_sentences(source.known, number, source.finding.output)
+    node = next(node for node in facts["nodes"] if node["region"] == number)
+    figures = f"Mean prediction {unit.level(region['mean'], bare=True)}"
+    if facts["nodes"][0]["mean"] is not None:
+        figures += f" (all rows: {unit.level(facts['nodes'][0]['mean'], bare=True)})"
+    if node["stray"] is not None:
+        noun = "rows stray" if source.is_per_row else "difference"
+        figures += (
+            f"; {noun} {source.size(node['stray'])} ({source.size(facts['nodes'][0]['stray'])})"
+        )
+    blocks: list[Block] = []
+    if own:
+        blocks.append(Paragraph(own[0], "lead"))
+        blocks.append(Paragraph(" ".join(own[1:])))
+    blocks.append(Paragraph(f"{figures}."))
+    if region["n_samples"] < FEW_ROWS:
+        blocks.append(
+            Paragraph(f"It has fewer than {FEW_ROWS} search rows: take it as a hint.", "weak")
+        )
+    exact = [Paragraph(region["rule"], "code")]
+    if region["stop_reason"]:
+        exact.append(Paragraph(f"Not split further: {stop_reason_words(region['stop_reason'])}."))
+    exact += [Paragraph(sentence) for sentence in region["profile"]]
+    blocks.append(Fold("Exact rule, and who is in it", exact))
+    aside = f"region {number} · {share(region['share'])} of the rows"
+    return Card(
+        number,
+        f"region-{number}",
+        [] if region["name"] else region["conditions"],
+        region["name"] or region["words"],
+        aside,
+        [block for block in blocks if not isinstance(block, Paragraph) or block.text],
+    )
+
+
+# The ledger --------------------------------------------------------------------------------------------
+
+
+def _splits_section(facts: Mapping[str, Any]) -> Section:
+    """How often each split is found again."""
+    blocks: list[Block] = []
+    stability = facts["stability"]
+    if stability is not None and stability["splits"]:
+        searches = stability["searches"]
+        rows = [
+            [
+                f"{split['rule'] or 'all rows'}: {split['cut']}",
+                f"{split['times']} of {searches} ({split['verdict']})",
+                split["between"] or "the same",
+                split["instead"] or "–",
+            ]
+            for split in stability["splits"]
+        ]
+        blocks.append(
+            Table(["split", "found again", "cut at", "otherwise"], rows, left=(0, 1, 2, 3))
+        )
+    return Section("splits", "What each split adds", "What each split adds", blocks)
+
+
+# Rows --------------------------------------------------------------------------------------------------
+
+
+def _rows_section(source: Source, facts: Mapping[str, Any]) -> Section:
+    """Effects of all features on all rows, what averages hide, and single rows."""
+    blocks: list[Block | Figure | Card] = []
+    overview = overview_figure(source)
+    if overview is not None:
+        blocks.append(overview)
+    blocks += _features_tables(source, facts)
+    blocks += [_row_card(source, facts, row) for row in facts["rows"]]
+    return Section("rows", "All features and rows", "All features and rows", blocks)
+
+
+def _features_tables(source: Source, facts: Mapping[str, Any]) -> list[Block]:
+    """Average effect, and what it hides, of each feature; of many the first are not folded."""
+    features = facts["features"]
+    if len(features) < 2:
+        return []
+    unit = source.unit
+    names = facts["values"][0]
+    heads = ["feature", "average effect", "what it hides"]
+    if not source.is_per_row:
+        heads = ["feature", names["second"], f"difference to {names['first']}"]
+    if len(facts["regions"]) > 1:
+        heads.append("in regions")
+    keys = ["average", "hidden", "hidden_in_regions"][: len(heads) - 1]
+    largest = max([feature[key] or 0.0 for feature in features for key in keys] or [0.0]) or 1.0
+    rows = []
+    for feature in features:
+        cells = [
+            Bar(unit.effect(feature[key] or 0.0, bare=True), (feature[key] or 0.0) / largest)
+            for key in keys
+        ]
+        rows.append([feature["feature"], *cells])
+    tables: list[Block] = [Table(heads, rows[:MOST_LISTED], left=(0,))]
+    if rows[MOST_LISTED:]:
+        more = Table(heads, rows[MOST_LISTED:], left=(0,))
+        tables.append(Fold(f"Show all {len(rows)} features", [more]))
+    return tables
+
+
+def _row_card(source: Source, facts: Mapping[str, Any], row: Mapping[str, Any]) -> Card:
+    unit = source.finding.output.unit
+    largest = max((abs(adds) for _, _, adds in row["parts"]), default=0.0) or 1.0
+    parts = [
+        [name, shortened(value, 24), Bar(unit.signed_effect(adds, bare=True), adds / largest)]
+        for name, value, adds in row["parts"]
+    ]
+    region = facts["regions"][row["region"]]
+    first, *others = row["sentences"]
+    blocks: list[Block] = [
+        Paragraph(first, "lead"),
+        Paragraph(" ".join(others)),
+        Table(["feature", "value", "adds"], parts, left=(0, 1)),
+    ]
+    aside = f"region {row['region']}"
+    return Card(row["region"], "", region["conditions"], region["words"], aside, blocks)
+
+
+# Trust -------------------------------------------------------------------------------------------------
+
+
+def _trust_section(facts: Mapping[str, Any]) -> Section:
+    """What is found again, notes, how the regions do on rows given for testing, and why so many regions."""
+    blocks: list[Block] = []
+    stability = facts["stability"]
+    if stability is not None:
+        blocks.append(Paragraph(stability["sentence"]))
+    elif len(facts["regions"]) > 1:
+        blocks.append(
+            Paragraph(
+                "Whether other rows would give the same splits: g.stability() of the fit that searched tells it."
+            )
+        )
+    blocks += [Paragraph(note, "note") for note in facts["finding"]["notes"]]
+    tested = facts["evaluation"]
+    if tested is not None:
+        removed = share(1.0 - tested["remaining"]) if tested["remaining"] <= 1 else "none"
+        blocks.append(
+            Paragraph(
+                f"On the {tested['n_rows']:,} rows given for testing the regions remove {removed} of the "
+                f"heterogeneity, and curves describe {share(tested['described'])} of the model."
+            )
+        )
+    if facts["path"] is not None:
+        rows = [
+            [
+                f"{step['regions']}{' (chosen)' if step['chosen'] else ''}",
+                amount(step["alpha"]),
+                Bar(share(step["left"]), step["left"]),
+                Bar(share(step["left_out"]), step["left_out"]),
+            ]
+            for step in facts["path"]["steps"]
+        ]
+        heads = ["regions", "alpha", "left, search rows", "left, left-out rows"]
+        blocks.append(Fold("Heterogeneity that fewer regions would leave", [Table(heads, rows)]))
+    blocks += [Paragraph(warning, "note") for warning in facts["finding"]["warnings"]]
+    return Section("trust", "How certain this is", "How certain this is", blocks)
+
+
+# Words and making --------------------------------------------------------------------------------------
+
+
+def _words_section(facts: Mapping[str, Any]) -> Section:
+    """A glossary, and how the report was made."""
+    meanings = []
+    for question in facts["questions"]:
+        first = question["first"]
+        second = question["second"]
+        kept = ""
+        if question["kept"]:
+            kept = (
+                f"; {share(question['kept'])} of it would remain if the model had no interactions"
+            )
+        meanings.append(
+            [
+                f"{first['name']} and {second['name']}",
+                (
+                    f"{first['name']}: {first['meaning']}. {second['name']}: {second['meaning']}. They differ where "
+                    f"{question['cause']}{kept}."
+                ),
+            ]
+        )
+    glossary = Table(["word", "meaning"], [*meanings, *map(list, GLOSSARY)], left=(0, 1))
+    blocks = [Fold("Glossary", [glossary]), made_block(facts)]
+    return Section(
+        "made", "Words, and how this was made", "Words and making", blocks, is_read=False
+    )
+
+
+def made_block(facts: Mapping[str, Any]) -> Fold:
+    """How the report was made."""
+    made = facts["made"]
+    fit = facts["fit"]
+    read = made["evaluations"]
+    calls = f"{made['model_calls']:,} calls, {made['model_rows']:,} rows"
+    if read and read != "model":
+        calls += f"; recombined rows were read off the model's {read}"
+    seconds = f"report {made['seconds']['report']}"
+    if made["seconds"]["fit"] is not None:
+        seconds = f"fit {made['seconds']['fit']} (of which model {made['seconds']['model']}), with the {seconds}"
+    held = "The rows that are explained one by one are in this file, and no other."
+    if not facts["rows"]:
+        held = "No row of the data is in this file."
+    lines = [
+        ["question", ", ".join(f"{name}={value}" for name, value in made["settings"].items())],
+        ["model", made["model"]],
+        ["explained", f"{facts['output']['name']} ({made['explained']})"],
+        [
+            "rows",
+            (
+                f"{made['rows']:,} to find the regions, {made['held_out']:,} held out, of {made['available']:,}; "
+                f"{made['columns']} features"
+            ),
+        ],
+        [
+            "on the search rows",
+            f"curves describe {share(fit['global_fidelity'])} without and {share(fit['fidelity'])} with regions",
+        ],
+        ["model rows", calls],
+        ["seconds", seconds],
+        ["made", f"{made['made']}, seed {made['seed']}"],
+        ["versions", ", ".join(f"{name} {number}" for name, number in made["versions"].items())],
+        [
+            "data",
+            (
+                f"{held} Charts and tables hold averages at single values of a feature and dots for rows with about "
+                "the same effect, which can stand for a single row."
+            ),
+        ],
+    ]
+    return Fold("How this was made", [Table(["", ""], lines, left=(0, 1))])
+
+
+# Texts -------------------------------------------------------------------------------------------------
+
+
+def document_of(source: Source, facts: Mapping[str, Any], sections: Sequence[Section]) -> Document:
+    """The report without its pictures, for a terminal and for Markdown."""
+    blocks: list[Block] = [Paragraph(facts["title"]), *opening(source, facts)]
+    blocks += _tree_blocks(source)
+    for section in sections:
+        parts = [part for block in section.blocks for part in _in_text(block)]
+        if section.is_read and parts:
+            blocks.append(Fold(section.title, parts))
+    made = facts["made"]
+    blocks.append(
+        Paragraph(
+            f"{' '.join(facts['about'])} {made['model_rows']:,} rows were sent to the model, seed {made['seed']}, "
+            f"granite-xai {made['versions'].get('granite-xai', '')}."
+        )
+    )
+    return Document(blocks)
+
+
+def _tree_blocks(source: Source) -> list[Block]:
+    """The tree as print shows it."""
+    result = source.fitted
+    printed = printed_result(result, source.granite.diagnostics_)
+    tree = printed.named_tree(result.partition.region_names)
+    return [] if tree is None else [tree]
+
+
+def _in_text(block: Block | Figure | Card) -> list[Block]:
+    """What texts say of a block of the page: of a figure what its caption says, of a card its sentences."""
+    if isinstance(block, Figure):
+        return [Paragraph(f"{block.name}: {block.caption}")] if block.caption else []
+    if isinstance(block, Card):
+        sentences = [part.text for part in block.blocks if isinstance(part, Paragraph)]
+        return [Paragraph(f"{RegionLabel(block.region, block.label)}: {' '.join(sentences)}")]
+    return [] if isinstance(block, Fold) else [block]
