@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeRegressor
 from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations import ensembles, forest as forest_module
 from granite_xai.evaluations.ensembles import Reading, audit, read_parts
-from granite_xai.evaluations.forest import ForestOnTable, join_trees, walk_trees
+from granite_xai.evaluations.forest import ForestOnTable, compiled, join_trees, walk_trees
 from granite_xai.evaluations.tree_shap import add_pairs, attributions_by_leaf, shapley_weights
 from granite_xai.evaluations.values import every_value
 from granite_xai.models import as_predictor
@@ -330,3 +330,22 @@ def test_it_is_decided_once_and_when_it_is_asked_for():
     assert predictor.usage.rows == reading.note(1)["audited_rows"]
     (again,) = Reading(predictor, table).decision.parts
     assert again.model is reading.decision.parts[0].model
+
+
+# -- machine code
+
+
+def add_one(values):
+    for i in range(len(values)):
+        values[i] += 1.0
+
+
+def test_a_function_is_compiled_once_and_does_the_same():
+    assert compiled(add_one) is compiled(add_one)
+    values = np.arange(3.0)
+    compiled(add_one)(values)
+    assert values.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_the_lock_of_the_interpreter_is_released():
+    assert compiled(add_one).targetoptions["nogil"] is True

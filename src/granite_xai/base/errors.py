@@ -132,14 +132,13 @@ def warn(message: str, category: type[Warning]) -> None:
     # The argument `skip_file_prefixes` of `warnings.warn` does this, from Python 3.12 on.
     frame = sys._getframe()
     level = 1
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE
+    ):
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] == _PACKAGE
 
 
 class Diagnostics:

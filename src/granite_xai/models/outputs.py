@@ -292,7 +292,9 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
     """The array, if it holds real numbers (M05); objects that are numbers become some."""
     if array.dtype.kind in NUMBER_KINDS or array.ndim == 0:
         return array
-    if array.dtype.kind == "O" and all(map(_is_number_or_missing, array.flat)):
+    if array.dtype.kind == "O" and all(
+        cell is None or isinstance(cell, Real | np.bool_) for cell in array.flat
+    ):
         return array.astype(np.float64)
     hint = (
         "Use predict_proba or decision_function (response='probability' or 'raw'), "
@@ -311,10 +313,6 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
         argument="model",
         hint=hint,
     )
-
-
-def _is_number_or_missing(cell: Any) -> bool:
-    return cell is None or isinstance(cell, Real | np.bool_)
 
 
 def one_column(array: Any, count: int, output: ModelOutput, returned: Any) -> Any:

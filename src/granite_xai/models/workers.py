@@ -119,8 +119,12 @@ class Workers:
             return
         try:
             n_workers = self._count()
-            if n_workers > 1:
-                yield from self._collected(self._packed(outputs), build, batches, n_workers)
+            if n_workers < 2:
+                return
+            if self.device != "cpu":
+                reason = f"Resources(device={self.device!r}) computes in this process"
+                raise CannotSendError(reason)
+            yield from self._collected(pack(tuple(outputs)), build, batches, n_workers)
         except CannotSendError as error:
             self._stays_home = True
             text = "M31: the model is asked in this process, not by the workers of joblib's backend"
@@ -134,11 +138,6 @@ class Workers:
             return int(joblib.effective_n_jobs(self.n_jobs))
         except Exception as error:  # a cluster may fail in any way
             raise CannotSendError(f"the workers cannot be reached ({_text(error)})") from error
-
-    def _packed(self, outputs: Sequence[ModelOutput]) -> NDArray[np.uint8]:
-        if self.device != "cpu":
-            raise CannotSendError(f"Resources(device={self.device!r}) computes in this process")
-        return pack(tuple(outputs))
 
     def _collected(
         self, packed: NDArray[np.uint8], build: Build, batches: Sequence[slice], n_workers: int

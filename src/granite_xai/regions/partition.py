@@ -278,10 +278,9 @@ class Partition(Printable):
     @property
     def titles(self) -> tuple[str, ...]:
         """For each region its name or, if it has none, its rule in words."""
-        return tuple(self._title(region) for region in self.regions)
-
-    def _title(self, region: Region) -> str:
-        return region.name or rule_words(region.rule, self.vocabulary)
+        return tuple(
+            region.name or rule_words(region.rule, self.vocabulary) for region in self.regions
+        )
 
     def rename(self, names: Mapping[int, str]) -> Partition:
         """Give names to regions, in place.

@@ -231,7 +231,7 @@ def condition_words(
         words = _words_of_labels(feature, *shorter_listing(condition, column_words.labels))
     elif not condition.has_ends:
         words = ConditionWords(feature, "present")
-    elif condition.order is not None or _ends_are_labels(condition):
+    elif condition.order is not None or str in (type(condition.low), type(condition.high)):
         words = _words_of_ordered_labels(feature, condition, column_words)
     else:
         words = _words_of_bounds(feature, condition, column_words)
@@ -240,10 +240,6 @@ def condition_words(
     if condition.missing and column_words.has_missing:
         return words._replace(predicate=f"{words.predicate} or missing")
     return words
-
-
-def _ends_are_labels(interval: Interval) -> bool:
-    return isinstance(interval.low, str) or isinstance(interval.high, str)
 
 
 def _words_of_labels(feature: str, labels: Sequence[str], are_excluded: bool) -> ConditionWords:

@@ -298,13 +298,13 @@ def from_objects(values: NDArray[Any]) -> Cells:
     if content in DATE_CONTENTS:
         dates = np.where(missing, object_array([None]), values)
         return Cells("date", _dates(dates, content))
-    if content not in NUMBER_CONTENTS or not all(map(_is_real, values[~missing])):
+    are_numbers = content in NUMBER_CONTENTS and all(
+        isinstance(cell, (Real, np.bool_)) and not isinstance(cell, Decimal)
+        for cell in values[~missing]
+    )
+    if not are_numbers:
         raise _mixture_error(values, missing)
     return _from_number_objects(values, missing)
-
-
-def _is_real(cell: Any) -> bool:
-    return isinstance(cell, (Real, np.bool_)) and not isinstance(cell, Decimal)
 
 
 def _from_number_objects(values: NDArray[Any], missing: BoolArray) -> Cells:
@@ -313,7 +313,11 @@ def _from_number_objects(values: NDArray[Any], missing: BoolArray) -> Cells:
     present = values[present_rows]
     is_whole = np.array([isinstance(cell, Integral) for cell in present], dtype=bool)
     whole_rows = present_rows[is_whole]
-    too_big = [row for row in whole_rows.tolist() if not _fits_64_bits(values[row])]
+    too_big = [
+        row
+        for row in whole_rows.tolist()
+        if not SMALLEST_INT64 <= int(values[row]) <= LARGEST_UINT64
+    ]
     if too_big:
         raise UnreadableError(
             "D20", f"holds {values[too_big[0]]}, beyond 64 bits", TO_FLOATS, too_big
@@ -326,10 +330,6 @@ def _from_number_objects(values: NDArray[Any], missing: BoolArray) -> Cells:
         integer=0 < len(whole_rows) == len(present_rows),
         inexact=bool(np.any(np.abs(floats[whole_rows]) > LARGEST_EXACT)),
     )
-
-
-def _fits_64_bits(number: Any) -> bool:
-    return SMALLEST_INT64 <= int(number) <= LARGEST_UINT64
 
 
 def _dates(cells: NDArray[Any], content: str) -> NDArray[Any]:

@@ -358,7 +358,11 @@ def _checked_names(container: Container, argument: str) -> tuple[str, ...]:
             columns=map(str, repeated_labels),
             hint=f"Rename or drop columns; {argument}.columns lists them.",
         )
-    no_names = [label for label in labels if not _is_name(label)]
+    no_names = [
+        label
+        for label in labels
+        if not isinstance(label, (str, Integral)) or isinstance(label, bool)
+    ]
     if no_names:
         if isinstance(no_names[0], tuple):
             new_names = f'["_".join(map(str, c)) for c in {argument}.columns]'
@@ -391,10 +395,6 @@ def _repeated(labels: Iterable[Any]) -> list[Any]:
 
 def _places(labels: Sequence[Any], label: Any) -> list[int]:
     return [place for place, candidate in enumerate(labels) if candidate == label]
-
-
-def _is_name(label: Any) -> bool:
-    return isinstance(label, (str, Integral)) and not isinstance(label, bool)
 
 
 def _wanted_kinds(
