@@ -216,12 +216,14 @@ class Asking(NamedTuple):
 def resolved_questions(opened: Opened, table: Table) -> tuple[ResolvedQuestion, ...]:
     """The questions on some rows; where all outputs are explained, those of the first one, then of the next."""
     settings = opened.settings
-    reading = Reading(opened.model, table)
+    explained = [side for asked, _ in settings.questions for side in (asked.first, asked.second)]
+    is_partial = any(side.is_partial for side in explained)
+    gives_paths = is_partial and Reading(opened.model, table).gives_attributions
     resolved = [
         question.resolve(
             table,
             is_probability=opened.model.is_probability,
-            gives_paths=reading.gives_attributions,
+            gives_paths=gives_paths,
             max_evaluations=settings.resources.max_evaluations,
             seed=settings.seed,
         )
@@ -501,7 +503,7 @@ def find_path(searching: Searching, search: Search) -> Path:
     rows = search.sample.rows
     # Whether there is anything to divide is decided by all rows, not by each fold's again.
     exceeded = None if search.chance is None else search.chance.exceeded
-    quiet = searching.without_bars()
+    quiet = searching.repeated()
     resources = searching.settings.resources
     with closing(Meter(resources, 0, desc="path", unit="searches")) as meter:
 
@@ -570,7 +572,7 @@ def search_halves(result: FitResult, n_pairs: int | None, model_rows: int) -> St
         n_columns = len(sample.rows.table.explained)
         price = search_price(len(sample.rows) // 2, n_sets, n_columns)
         n_pairs = affordable_pairs(price, model_rows)
-    searching = searching_of(result).without_bars()
+    searching = searching_of(result).repeated()
     pairs = []
     halves_of_rows = halves(sample.rows.clusters, n_pairs, settings.seed)
     for sides in progress(halves_of_rows, settings.resources, "resamples", n_pairs):
