@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.displays.tree import boxes_of
-from granite_xai.regions import Leaf, Partition, Split, cut
 
 
 def test_the_tree_is_that_of_the_partition(bike):
@@ -18,8 +17,8 @@ def test_the_tree_is_that_of_the_partition(bike):
     assert leaves["n_samples"].tolist() == [region.n_samples for region in bike.partition_]
     assert nodes["after"][0] == pytest.approx(bike.remaining_)
     texts = [text.get_text() for text in display.ax_.texts]
-    for box in display.boxes[1:]:
-        assert box.words in [text.replace("\n", " ") for text in texts]
+    for label in display.labels[1:]:
+        assert label in texts
     assert sum(text.startswith("Region ") for text in texts) == len(bike.partition_)
 
 
@@ -40,9 +39,13 @@ def test_regions_given_as_rules_are_drawn_below_one_root(bike):
 
 
 def test_an_edge_has_the_condition_of_its_split_also_where_the_feature_was_split_before():
-    leaf = Leaf(10, 0.25, 0.1)
-    again = Split("a", *cut(1.0), (leaf, leaf), 20, 0.5, 0.2)
-    inner = Split("b", *cut(2.0), (again, leaf), 30, 0.75, 0.3)
-    partition = Partition(Split("a", *cut(3.0), (inner, leaf), 40, 1.0, 1.0))
-    words = [box.words for box in boxes_of(partition)[1:]]
-    assert words == ["a ≤ 3", "b ≤ 2", "a ≤ 1", "1 < a ≤ 3", "b > 2", "a > 3"]
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame(draw.uniform(0, 4, size=(300, 2)), columns=["a", "b"])
+
+    def model(X):
+        return X["b"].to_numpy() * np.floor(X["a"].to_numpy()) ** 2
+
+    g = gx.Granite(model, split_features=["a"], max_depth=2, alpha=0.01).fit(X)
+    labels = gx.PartitionDisplay.from_estimator(g).labels
+    assert "2 < a ≤ 3" in labels
+    assert len(set(labels)) == len(labels) == 5

@@ -10,7 +10,6 @@ from granite_xai.document.chart import (
     MOST_LABELS,
     FeatureAxis,
     date_ticks,
-    ticks_along,
 )
 from granite_xai.tables import read_table
 
@@ -24,65 +23,63 @@ def axis_of(values, effects=None, points=32):
     return FeatureAxis(column, "", counts, np.asarray(effects), points), counts
 
 
-def ticks_of(letters, few=False, texts=None, kind="numbers", **entries):
-    texts = texts or [f"{x:g}" for x in entries["x"]]
-    return ticks_along(texts=texts, letters=letters, few=few, kind=kind, **entries)
+def ticks_of(values, letters, few=False):
+    return axis_of(values)[0].ticks(letters, few)
 
 
 def test_names_have_a_tick_each():
-    assert ticks_of(20, x=[0.0, 1.0], texts=["no", "yes"], kind="names") == [
-        (0.0, "no", "no"),
-        (1.0, "yes", "yes"),
-    ]
+    axis = FeatureAxis(read_table(pd.DataFrame({"a": ["no", "yes"]}), missing="allow").columns[0])
+    assert axis.ticks(20) == [(0.0, "no", "no"), (1.0, "yes", "yes")]
 
 
 def test_names_without_room_are_cut_where_they_are_alike_or_left_out():
     names = [f"level number {k}" for k in range(10)]
-    x = [float(k) for k in range(10)]
-    ticks = ticks_of(60, x=x, texts=names, kind="names")
+    ticks = ticks_of(names, 60)
     assert len({tick.text for tick in ticks}) == 10
     assert all(tick.text.endswith(tick.full_text[-1]) for tick in ticks)
     assert all(len(tick.text) < len(tick.full_text) for tick in ticks)
-    few = ticks_of(9, x=x, texts=names, kind="names")
-    assert [tick.place for tick in few] == [0.0, 5.0]
+    assert [tick.place for tick in ticks_of(names, 9)] == [0.0, 5.0]
 
 
 @pytest.mark.parametrize(
     ("few", "numbers"), [(False, [0, 20, 40, 60, 80, 100]), (True, [0, 50, 100])]
 )
 def test_numbers_have_round_ticks(few, numbers):
-    ticks = ticks_of(90, few, x=[float(k) for k in range(101)])
-    assert [tick.place for tick in ticks] == numbers
+    assert [tick.place for tick in ticks_of(np.arange(101.0), 90, few)] == numbers
+
+
+def test_large_numbers_are_written_out_and_negative_ones_have_a_minus_sign():
+    texts = [tick.text for tick in ticks_of(np.linspace(-2e6, 2e6, 50), 90)]
+    assert texts == ["−2000000", "−1000000", "0", "1000000", "2000000"]
+    assert [tick.text for tick in ticks_of([-1.0, 0.0, 1.0], 90)] == ["−1", "0", "1"]
 
 
 def test_missing_values_have_the_last_tick_and_the_room_beside_it():
-    x = [*map(float, range(101)), 108.0]
-    texts = [*map(str, range(101)), "missing (9%)"]
-    *numbers, last = ticks_of(23, few=True, x=x, texts=texts, gone=True)
-    assert last == (108.0, "missing", "missing (9%)")
+    *numbers, last = ticks_of(np.append(np.arange(101.0), np.nan), 23, few=True)
+    assert (last.text, last.place) == ("missing", 108.0)
+    assert last.full_text.startswith("missing (")
     assert [tick.place for tick in numbers] == [0.0, 50.0]
 
 
 def test_a_logarithmic_axis_has_powers_of_ten():
-    x = np.geomspace(1.0, 1e4, 30).tolist()
-    ticks = ticks_of(90, x=x, log=True)
+    ticks = ticks_of(np.geomspace(1.0, 1e4, 30), 90)
     assert [tick.place for tick in ticks] == [1.0, 10.0, 100.0, 1000.0, 10000.0]
-    short = np.geomspace(1.0, 50.0, 30).tolist()
-    places = [tick.place for tick in ticks_of(90, x=short, log=True)]
-    assert places == [1.0, 3.0, 10.0, 30.0]
+    short = np.append(np.geomspace(1.0, 2.0, 60), np.geomspace(2.0, 50.0, 20))
+    assert [tick.place for tick in ticks_of(short, 90)] == [1.0, 3.0, 10.0, 30.0]
 
 
 @pytest.mark.parametrize(
-    ("first", "days", "texts"),
+    ("first", "days", "letters", "texts"),
     [
-        ("2020-01-01", 800, ["2020", "2021", "2022"]),
-        ("2020-01-15", 100, ["2020-02", "2020-03", "2020-04"]),
-        ("2020-01-01", 1, ["01-01 00:00", "01-01 12:00", "01-02 00:00"]),
+        ("2020-01-01", 800, 25, ["2020", "2021", "2022"]),
+        ("2020-01-15", 100, 40, ["2020-02", "2020-03", "2020-04"]),
+        ("2020-01-01", 1, 30, ["01-01 00:00", "01-01 12:00", "01-02 00:00"]),
+        ("1950-01-01", 30_000, 30, ["1960", "1980", "2000", "2020"]),
     ],
 )
-def test_dates_are_round(first, days, texts):
+def test_dates_are_round(first, days, letters, texts):
     low = float(np.datetime64(first).astype("M8[D]").astype(int))
-    ticks = date_ticks(low, low + days, 4 if days > 1 else 2)
+    ticks = date_ticks(low, low + days, letters)
     assert [tick.text for tick in ticks] == texts
     assert all(low <= tick.place <= low + days for tick in ticks)
 

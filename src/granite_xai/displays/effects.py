@@ -47,6 +47,7 @@ from granite_xai.results.values import InScope, Scope, Values, chosen_question, 
 from granite_xai.tables import Column, Table
 
 MOST_CURVES = 50  # of single rows in a panel (S15)
+NARROWEST = 1.8  # inches of a panel beside others
 LARGE_SHARE = 10.0  # of next to nothing on all rows, any share is a large one
 MEANING = {
     "curve": "{}: one line a row",
@@ -242,7 +243,7 @@ class EffectDisplay(Drawn):
         """
         features = len(self.panels)
         scopes = len(self.panels[0])
-        lines, columns = grid_of(scopes, most_columns(ax, 1.8))
+        lines, columns = grid_of(scopes, most_columns(ax, NARROWEST))
         grid = (lines * features, columns)
         places: list[int] = []
         for number in range(features):

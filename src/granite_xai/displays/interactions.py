@@ -50,6 +50,7 @@ MOST_NUMBERED = 10  # features of a heat map whose cells have numbers; more woul
 WIDEST_LINE = 9.0  # points, of the strongest pair
 LARGEST_DISC = 900.0  # square points, of the strongest feature
 LINE_ALPHA = 0.55
+ROUNDING = 1e-12  # share of the largest prediction below which an effect is none
 UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
@@ -455,6 +456,7 @@ def _surface_of(
     joint = predictions.reshape(table.n_rows, n_second, n_first).mean(axis=0)  # F_ij
     mean = float(model.on_rows(table).mean())
     values = joint - of_first[None, :] - of_second[:, None] + mean
+    values[np.abs(values) < ROUNDING * np.abs(joint).max(initial=0.0)] = 0.0
     return Surface(first, second, second.shares.T @ values @ first.shares)
 
 

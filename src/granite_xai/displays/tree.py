@@ -14,9 +14,9 @@ from granite_xai.base.text import ALL_ROWS, drawable, shortened, wrapped
 from granite_xai.base.typing import IntArray
 from granite_xai.displays.shown import short_words
 from granite_xai.document.chart import GREY
-from granite_xai.document.figure import SMALL, Axes, Drawn, Palette, framed, sheet
+from granite_xai.document.figure import SMALL, Axes, Drawn, Palette, framed, inches_of, sheet
 from granite_xai.fitting.fitted import fitted_view
-from granite_xai.regions import Node, Partition, Rule, Split, rule_words, walk
+from granite_xai.regions import Node, Partition, Rule, Split, walk
 from granite_xai.results.values import Values, shown_names, side_names
 from granite_xai.tables import Table
 
@@ -42,9 +42,7 @@ class Box:
     fraction: float
     disagreement: float  # share of that on all rows
     after: float  # what the splits below leave of it
-    words: str = ""  # what stands on the edge, as people say it
     name: str = ""  # that a region was given
-    column: str = ""  # that it splits
     children: list[int] = field(default_factory=list)
     x: float = 0.0
     y: float = 0.0
@@ -147,7 +145,7 @@ class PartitionDisplay(Drawn):
         self._draw(axes, drawn.palette)
         # A note below the tree, on as many lines as it needs.
         note = f"heterogeneity: share of that on all rows, before → after the splits below; measured on {self.source}"
-        note = wrapped(note, int(width / 0.062), 3)
+        note = wrapped(note, int(inches_of(axes)[0] / 0.064), 3)
         look: dict[str, Any] = {"fontsize": SMALL, "color": GREY, "va": "top"}
         axes.text(0.0, 0.0, note, transform=axes.transAxes, **look)
         removed = share(1.0 - self.boxes[0].after)
@@ -228,7 +226,6 @@ def boxes_of(partition: Partition) -> list[Box]:
             box.name = partition[box.region].name
         if box.parent is not None:
             boxes[box.parent].children.append(box.node)
-            box.words = rule_words(box.edge, partition.vocabulary)
     return boxes
 
 
@@ -286,7 +283,6 @@ def _boxes_of_tree(root: Node) -> list[Box]:
             fraction=node.fraction,
             disagreement=node.disagreement,
             after=0.0 if isinstance(node, Split) else node.disagreement,
-            column=node.column if isinstance(node, Split) else "",
         )
         boxes.append(box)
     for box in reversed(boxes):  # children stand after their parent

@@ -374,12 +374,29 @@ class FeatureAxis:
         few : bool
             A small chart, with room for two or three of them.
         """
-        kind = "names" if self.labelled else "numbers"
+        texts = self.texts
+        if self.column.kind == "numeric":
+            texts = [with_minus(text) for text in texts]
+        named = [Tick(place, text, text) for place, text in zip(self.x, texts, strict=True)]
+        room = max(2, int(letters / NUMBER_LETTERS))
+        if self.labelled or self.n_present <= min(room, FEW_VALUES):
+            return _ticks_of_names(named, letters)
+        low, end = self.limits
+        missing = []
+        if self.has_missing:  # its text needs room
+            missing = [named[-1]._replace(text=MISSING)]
+            taken = max(MISSING_LETTERS / max(letters, 1) - MISSING_GAP, 0.0)
+            end = self.unscaled((1 - taken) * self.scaled(end) + taken * self.scaled(low))
         if self.column.levels.dtype.kind == "M":
-            kind = "dates"
-        return ticks_along(
-            self.x, self.texts, letters, kind=kind, log=self.log, gone=self.has_missing, few=few
-        )
+            ticks = date_ticks(*self.limits, max(letters / (1 + few), LEAST_DATE_LETTERS))
+        else:
+            most = 2 if few else max(3, min(6, room))
+            numbers = _powers(*self.limits) if self.log else round_ticks(*self.limits, most)
+            if len(numbers) < 2:
+                numbers = round_ticks(*self.limits, 4)
+            texts = [with_minus(_round_number(number)) for number in numbers]
+            ticks = [Tick(number, text, text) for number, text in zip(numbers, texts, strict=True)]
+        return [*(tick for tick in ticks if tick.place <= end), *missing]
 
 
 def level_counts(column: Column) -> FloatArray:
@@ -421,68 +438,21 @@ def _days_or_numbers(levels: Any, kind: str) -> FloatArray:
 # Ticks -------------------------------------------------------------------------------------------------
 
 NUMBER_LETTERS = 8  # that the room of a number holds
-DATE_LETTERS = 12
 FEWEST_NAME_LETTERS = 4
 MISSING_LETTERS = 9
-DATE_STEPS = (("Y", (1, 2, 5, 10, 20, 50, 100)), ("M", (1, 2, 3, 6)), ("D", (1, 2, 7, 14)),
-              ("h", (1, 3, 6, 12)), ("m", (1, 5, 15, 30)), ("s", (1, 5, 15, 30)))  # fmt: skip
-DATE_DAYS = {"Y": 365.2425, "M": 30.44, "D": 1.0, "h": 1 / 24, "m": 1 / 1440, "s": 1 / 86400}
-
-
-def ticks_along(
-    x: Sequence[float],
-    texts: Sequence[str],
-    letters: float,
-    *,
-    kind: str,
-    log: bool = False,
-    gone: bool = False,
-    few: bool = False,
-) -> list[Tick]:
-    """Ticks of an axis; see `FeatureAxis.ticks`.
-
-    Parameters
-    ----------
-    x, texts : sequences
-        Places and their texts.
-    letters, few
-        As in `FeatureAxis.ticks`.
-    kind : "names", "numbers" or "dates"
-    log : bool
-    gone : bool
-        Whether the last place is that of missing values.
-    """
-    if kind == "numbers":
-        texts = [with_minus(text) for text in texts]
-    named = [Tick(place, text, text) for place, text in zip(x, texts, strict=True)]
-    n_present = len(named) - gone
-    room = max(2, int(letters / NUMBER_LETTERS))
-    if kind == "names" or n_present <= min(room, FEW_VALUES):
-        return _ticks_of_names(named, letters)
-    missing = [named[-1]._replace(text=MISSING)] if gone else []
-    low, high = x[0], x[n_present - 1]
-    end = high
-    if missing:
-        taken = MISSING_LETTERS / max(letters, 1) - MISSING_GAP
-        end = high - max(taken, 0.0) * (high - low)
-        if log:
-            end = high * (low / high) ** max(taken, 0.0)
-    if kind == "dates":
-        most = 2 if few else max(2, int(letters / DATE_LETTERS))
-        return [*(tick for tick in date_ticks(low, high, most) if tick.place <= end), *missing]
-    most = 2 if few else max(3, min(6, room))
-    numbers = _powers(low, high) if log else round_ticks(low, high, most)
-    if len(numbers) < 2:
-        numbers = round_ticks(low, high, 4)
-    texts = [with_minus(column_number(number)) for number in numbers]
-    ticks = [Tick(number, text, text) for number, text in zip(numbers, texts, strict=True)]
-    return [*(tick for tick in ticks if tick.place <= end), *missing]
+LEAST_DATE_LETTERS = 14.0  # of a small chart
+DATE_UNITS = (
+    ("m", 1 / 1440, 14, (1, 5, 15, 30)),
+    ("h", 1 / 24, 14, (1, 3, 6, 12)),
+    ("D", 1.0, 13, (1, 2, 7, 14)),
+    ("M", 30.44, 10, (1, 2, 3, 6)),
+    ("Y", 365.2425, 7, (1, 2, 5, 10, 20, 50)),
+)
+"""Unit, days, letters with the gap between two of them, and how many units are between two ticks."""
 
 
 def _ticks_of_names(ticks: list[Tick], letters: float) -> list[Tick]:
     """As many names as fit, cut to the room that each has, and never where they differ."""
-    if not ticks:
-        return []
     n_fitting = max(2, int(letters / FEWEST_NAME_LETTERS))
     step = math.ceil(len(ticks) / n_fitting)
     each = max(4, int(letters * step / len(ticks)) - 1)
@@ -518,6 +488,11 @@ def round_ticks(low: float, high: float, steps: int = 5) -> list[float]:
     return [round(i * step, digits) + 0.0 for i in range(first, last + 1)]  # + 0.0: no -0.0
 
 
+def _round_number(number: float) -> str:
+    """A round number without an exponent, up to ten millions."""
+    return f"{number:.9g}" if 1 <= abs(number) <= 1e7 else column_number(number)
+
+
 def _powers(low: float, high: float) -> list[float]:
     """Powers of ten, and three times these where there are few, inside a range."""
     factors = (1.0, 3.0) if high < 300 * low else (1.0,)
@@ -526,27 +501,30 @@ def _powers(low: float, high: float) -> list[float]:
     return [number for number in numbers if low * (1 - SLACK) <= number <= high * (1 + SLACK)]
 
 
-def date_ticks(low: float, high: float, most: int) -> list[Tick]:
-    """Round dates inside a range of days since 1970: years, months, days, hours, minutes or seconds.
+def date_ticks(low: float, high: float, letters: float) -> list[Tick]:
+    """As many round dates as fit inside a range of days since 1970, from minutes to years.
 
     Examples
     --------
-    >>> [tick.text for tick in date_ticks(18262.0, 19000.0, 4)]
+    >>> [tick.text for tick in date_ticks(18262.0, 19000.0, 20)]
     ['2020', '2021', '2022']
     """
-    days = (high - low) / max(most, 1)
-    units = [(unit, step) for unit, steps in reversed(DATE_STEPS) for step in steps]
-    unit, step = next(
-        ((unit, step) for unit, step in units if DATE_DAYS[unit] * step >= days), ("Y", 200)
+    fitting = (
+        (unit, step)
+        for unit, days, n_letters, steps in DATE_UNITS
+        for step in steps
+        if (high - low) / (days * step) * n_letters <= letters
     )
-    second = np.timedelta64(1, "s")
-    ends = [np.datetime64(round(86400 * place), "s") for place in (low, high)]
-    first = int(np.ceil((ends[0].astype(f"M8[{unit}]").astype(np.int64)) / step)) * step
-    numbers = np.arange(first, ends[1].astype(f"M8[{unit}]").astype(np.int64) + 1, step)
+    unit, step = next(fitting, ("Y", 100))
+    ends = [np.datetime64(round(86400 * place), "s").astype(f"M8[{unit}]") for place in (low, high)]
+    origin = 1970 if unit == "Y" else 0
+    first, last = (int(end.astype(np.int64)) + origin for end in ends)
+    numbers = np.arange(math.ceil(first / step) * step, last + 1, step) - origin
     ticks = []
     for date in numbers.astype(f"M8[{unit}]"):
-        place = float((date.astype("M8[s]") - np.datetime64(0, "s")) / second) / 86400
-        text = str(date) if unit in "YMD" else str(date.astype("M8[s]"))[5:16].replace("T", " ")
+        second = date.astype("M8[s]")
+        place = float(second.astype(np.int64)) / 86400
+        text = str(date) if unit in "YMD" else str(second)[5:16].replace("T", " ")
         if low - SLACK <= place <= high + SLACK:
             ticks.append(Tick(place, text, text))
     return ticks

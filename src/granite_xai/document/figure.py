@@ -294,7 +294,7 @@ def set_title(ax: Axes, text: str) -> None:
     """What a panel is about, on lines that fit above it."""
     letters = max(int(inches_of(ax)[0] / TITLE_LETTER), 14)
     lines = [wrapped(line, letters, 3) for line in text.split("\n")]
-    ax.set_title("\n".join(lines), fontsize=SMALL + 1, loc="left")
+    ax.set_title("\n".join(lines), fontsize=SMALL + 1, loc="left", wrap=True)
 
 
 def inches_of(ax: Axes) -> tuple[float, float]:
