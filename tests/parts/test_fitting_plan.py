@@ -77,14 +77,7 @@ class Opened:
         return RowChooser(self.rows, self.draft, self.options)
 
     def plan(self, search: Rows) -> Plan:
-        return make_plan(
-            self.model,
-            self.resolve(search),
-            search,
-            self.curves(search),
-            self.options,
-            Diagnostics(),
-        )
+        return make_plan(self.draft(search, self.options), Diagnostics())
 
 
 # Which rows ----------------------------------------------------------------------------------------
@@ -290,9 +283,9 @@ def test_other_rows_are_asked_at_the_values_of_the_fit():
 def test_curves_ask_about_what_the_questions_did_not():
     found = about(numbers(300), influence=Individual(["x0"]))
     search = found.rows
-    plan = make_plan(
-        found.model, found.resolve(search), search, frozenset(), found.options, Diagnostics()
-    )
+    questions = found.resolve(search)
+    draft = Draft(found.model, questions, search, frozenset(), found.options, Diagnostics())
+    plan = make_plan(draft, Diagnostics())
     sample = plan.ask(search)
     assert set(sample.outputs[0].matrices) == {Coalition([0])}
     rows_before = found.model.usage.rows

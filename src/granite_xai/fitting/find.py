@@ -55,11 +55,14 @@ class Searching:
         """The same with other options."""
         return replace(self, settings=settings)
 
-    def repeated(self) -> Searching:
-        """The same for repeated searches: less is read, and bars show these, not their rows."""
+    def without_bars(self) -> Searching:
+        """The same for repeated searches: bars show these, not their rows."""
         resources = replace(self.settings.resources, progress=False)
-        settings = replace(self.settings, resources=resources)
-        return replace(self, settings=settings, is_repeated=True)
+        return self.given(replace(self.settings, resources=resources))
+
+    def on_folds(self) -> Searching:
+        """The same for searches without a fold, which read less: they tell how much too good a tree looks."""
+        return replace(self.without_bars(), is_repeated=True)
 
     def on(
         self,

@@ -100,7 +100,7 @@ def fit(
     ):
         plan = asking.plan(record, meter)
         with record.stage("evaluations"):
-            sample = plan.ask(search, record, are_fitted=True)
+            sample = plan.ask(search, record, are_fitted=True, reading=asking.draft.reading)
         result, searched = _found(opened, asking, plan, sample, record)
         with record.stage("estimate"):
             held_out = opened.given_holdout
@@ -201,15 +201,7 @@ class Asking(NamedTuple):
 
     def plan(self, record: Diagnostics, meter: Meter) -> Plan:
         """Probe the model and choose the values that stand for columns."""
-        return make_plan(
-            self.opened.model,
-            (*self.questions, *self.beside),
-            self.search,
-            self.draft.curves,
-            self.draft.options,
-            record,
-            meter.announce,
-        )
+        return make_plan(self.draft, record, meter.announce)
 
 
 def resolved_questions(opened: Opened, table: Table) -> tuple[ResolvedQuestion, ...]:
@@ -475,7 +467,7 @@ def find_path(searching: Searching, search: Search) -> Path:
     rows = search.sample.rows
     # Whether there is anything to divide is decided by all rows, not by each fold's again.
     exceeded = None if search.chance is None else search.chance.exceeded
-    quiet = searching.repeated()
+    quiet = searching.without_bars()
     resources = searching.settings.resources
     with closing(Meter(resources, 0, desc="path", unit="searches")) as meter:
 
@@ -544,7 +536,7 @@ def search_halves(result: FitResult, n_pairs: int | None, model_rows: int) -> St
         n_columns = len(sample.rows.table.explained)
         price = search_price(len(sample.rows) // 2, n_sets, n_columns)
         n_pairs = affordable_pairs(price, model_rows)
-    searching = searching_of(result).repeated()
+    searching = searching_of(result).without_bars()
     pairs = []
     halves_of_rows = halves(sample.rows.clusters, n_pairs, settings.seed)
     for sides in progress(halves_of_rows, settings.resources, "resamples", n_pairs):

@@ -165,7 +165,7 @@ def trees_of_folds(result: FitResult, sample: Sample, searching: Searching) -> l
     if n_rows >= SMALL_TABLE or isinstance(result.settings.partitioner, GivenRules):
         return []
     # Whether there is anything to divide is decided by all rows, not by each fold's again.
-    quiet = searching.repeated()
+    quiet = searching.on_folds()
     trees = []
     for rows, left_out in folds(sample.rows.clusters, result.settings.seed):
         partition = quiet.on(sample.take(rows), exceeded=result.exceeded).regions().partition

@@ -202,7 +202,11 @@ class Plan:
         return replace(self, model=model, values=values, probed=probed)
 
     def ask(
-        self, rows: Rows, record: Diagnostics | None = None, are_fitted: bool = False
+        self,
+        rows: Rows,
+        record: Diagnostics | None = None,
+        are_fitted: bool = False,
+        reading: Reading | None = None,
     ) -> Sample:
         """What the model says about some rows.
 
@@ -214,9 +218,11 @@ class Plan:
         are_fitted : bool
             Whether regions are searched on these rows: then not all predictions may be tiny (N06). A
             classifier may well be nearly sure of a few new rows.
+        reading : Reading, optional
+            The model on these rows, where that was looked at before.
         """
         record = record or Diagnostics()
-        reading = Reading(self.model, rows.table, record, self.options.seed)
+        reading = reading or Reading(self.model, rows.table, record, self.options.seed)
         asked = ask(
             self.model,
             rows,
@@ -341,25 +347,14 @@ def answered_coalitions(sample: Sample) -> frozenset[Coalition]:
 
 
 def make_plan(
-    model: Predictor,
-    questions: Sequence[Question],
-    search: Rows,
-    curves: AbstractSet[Coalition],
-    options: Options,
-    record: Diagnostics,
-    announce: Callable[[float], None] | None = None,
+    draft: Draft, record: Diagnostics, announce: Callable[[float], None] | None = None
 ) -> Plan:
     """Probe the model, choose the values that stand for columns, and learn what maskings learn.
 
     Parameters
     ----------
-    model : Predictor
-    questions : sequence of Question
-    search : Rows
-        The rows that search.
-    curves : set of coalitions
-        What curves read beside the questions.
-    options : Options
+    draft : Draft
+        Of the rows that search.
     record : Diagnostics
     announce : callable, optional
         Is told the seconds that the model takes for a row.
@@ -369,7 +364,7 @@ def make_plan(
     ResourceError
         D33, where the fit needs more memory than allowed; the model has not been asked then.
     """
-    draft = Draft(model, questions, search, curves, options, record)
+    model, search, options = draft.reading.model, draft.search, draft.options
     draft.require_memory()
     probed = probe(model, search.table, record)
     if announce is not None:
@@ -518,7 +513,14 @@ class Draft:
 
     Parameters
     ----------
-    As in `make_plan`.
+    model : Predictor
+    questions : sequence of Question
+    search : Rows
+        The rows that search.
+    curves : set of coalitions
+        What curves read beside the questions.
+    options : Options
+    record : Diagnostics
     """
 
     def __init__(
@@ -536,7 +538,7 @@ class Draft:
         self.curves = curves
         table = search.table
         require_supported(options.resources)
-        self._reading = Reading(model, table, record, options.seed)
+        self.reading = Reading(model, table, record, options.seed)
         self.reads: dict[Coalition, AbstractSet[Coalition]] = {}
         self.needs = Needs(coalitions=frozenset(curves))
         for question in questions:
@@ -659,7 +661,7 @@ class Draft:
             self.needs,
             table,
             values=values,
-            model_cells=self._reading.model_cells,
+            model_cells=self.reading.model_cells,
             learned=learned,
             combined=combined,
         )
