@@ -99,9 +99,8 @@ def weights(quick: bool) -> str:
 
 def command_line(quick: bool) -> str:
     """The command line: the rows of Python, remedies as flags."""
-    from granite_xai.cli.printing import with_flags
-
     from granite_xai.cli import parser
+    from granite_xai.cli.commands import with_flags
 
     options = parser().parse_args(["explain", "t.csv", "--train-on", "y"])
     remedy = with_flags('missing="allow"', options)

@@ -28,9 +28,9 @@ and of what was found::
     row          one row of medians and most frequent values, its dtypes, and the prediction of the model there
     partition    as `Partition.to_dict` has it
     disagreements, floors, exceeded      of the questions
-    curves       effects (sets of columns); regions and everywhere: the mean prediction, the curve of each column at its
-                 values, and the means of effects of several columns; fidelity, global_fidelity
-    estimate, nodes, stability, path     as `FitResult` has them
+    curves       `SharedCurves`: the distinct curves with their nodes, errors, bands and shares, which region has which,
+                 means, shares described; null where all outputs are explained, each of which has its own
+    estimate, nodes, ledger, stability, path     as `FitResult` has them
     attributes   further fitted attributes, such as ``clusters_``
 
 What JSON has no type for is an object that says under ``"$"`` what it is (`_Plain`): an array, a tuple, a column of
@@ -91,8 +91,8 @@ from granite_xai.base.files import (
 )
 from granite_xai.base.limits import Resources
 from granite_xai.base.typing import IntArray
-from granite_xai.curves.curves import Curve, RegionSurrogate, RowCurves, Surrogate, SurrogateFit
-from granite_xai.curves.shared import SharedCurve, SharedCurves
+from granite_xai.curves.curves import RowCurves
+from granite_xai.curves.shared import SharedCurve, SharedCurves, joined
 from granite_xai.estimator import Granite, set_fitted_attributes
 from granite_xai.evaluations.needs import Needs
 from granite_xai.evaluations.probe import Probe, Probed
@@ -361,20 +361,12 @@ def _pairs_drawn(effect: Effect) -> int:
 def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
     """The content of what was found."""
     model = result.model
-    curves = result.curves.value
     written = {
         "output": Detached(model.label, model.is_probability, model.classes, model.explained_class),
         "disagreements": result.disagreements,
         "floors": result.floors,
         "exceeded": result.exceeded,
-        "curves": {
-            "effects": curves.surrogate.effects,
-            "regions": curves.surrogate.regions,
-            "everywhere": curves.everywhere,
-            "fidelity": curves.fidelity,
-            "global_fidelity": curves.global_fidelity,
-        },
-        "shared_curves": result.shared_curves.value,
+        "curves": None if result.outputs else result.shared_curves.value,
         "estimate": result.estimate,
         "nodes": result.nodes,
         "ledger": result.ledger,
@@ -586,8 +578,10 @@ def _read_result(
     if settings.chooses_alpha and path is not None:
         settings = settings.with_alpha(path.chosen.alpha)
     weights = [weight for _, weight in settings.questions]
-    curves = _read_curves(kept["curves"], regions, rows, len(partition))
-    shared_curves = _read_shared_curves(kept["shared_curves"], regions, rows, len(partition))
+    if of_outputs := shared.get("outputs"):
+        curves = joined([of_output.shared_curves.value for of_output in of_outputs.values()])
+    else:
+        curves = _read_curves(kept["curves"], regions, rows, len(partition))
     return FitResult(
         settings=settings,
         rows=rows,
@@ -598,8 +592,7 @@ def _read_result(
         exceeded=exceeded,
         partition=partition,
         regions=regions,
-        curves=Deferred(lambda: curves, now=True),
-        shared_curves=Deferred(lambda: shared_curves, now=True),
+        shared_curves=Deferred(lambda: curves, now=True),
         estimate=kept["estimate"],
         nodes=kept["nodes"],
         ledger=kept["ledger"],
@@ -611,9 +604,9 @@ def _read_result(
     )
 
 
-def _read_shared_curves(curves: Any, regions: IntArray, rows: Rows, n_regions: int) -> SharedCurves:
+def _read_curves(curves: Any, regions: IntArray, rows: Rows, n_regions: int) -> SharedCurves:
     """The curves of a file, with the rows that effects of several columns need."""
-    place = "fit.shared_curves"
+    place = "fit.curves"
     require(isinstance(curves, SharedCurves), place, "are none")
     n_curves, n_pieces = len(curves.all_curves), len(curves.pieces)
     for name, shape in (
@@ -642,48 +635,18 @@ def _read_shared_curves(curves: Any, regions: IntArray, rows: Rows, n_regions: i
     return found
 
 
-def _read_curves(
-    data: dict[str, Any], regions: IntArray, rows: Rows, n_regions: int
-) -> SurrogateFit:
-    everywhere = data["everywhere"]
-    of_regions = data["regions"]
-    has_regions = len(of_regions) == n_regions
-    require(has_regions, "fit.curves", f"are not those of {n_regions} regions")
-    for region in (*of_regions, everywhere):
-        require(isinstance(region, RegionSurrogate), "fit.curves", "are not curves of regions")
-        for curve in region.curves:
-            n_levels = len(curve.column.levels)
-            shapes = (curve.effects.shape, curve.level_shares.shape)
-            has_levels = shapes == ((n_levels + 1,), (n_levels,))
-            require(has_levels, "fit.curves", f"of {curve.column.name!r} are not one a value")
-    surrogate = Surrogate(
-        effects=data["effects"],
-        regions=tuple(
-            replace(region, rows=np.flatnonzero(regions == number))
-            for number, region in enumerate(of_regions)
-        ),
-        table=rows.table,
-        weights=rows.weights,
-    )
-    return SurrogateFit(
-        surrogate=surrogate,
-        everywhere=replace(everywhere, rows=np.arange(len(regions))),
-        fidelity=float(data["fidelity"]),
-        global_fidelity=float(data["global_fidelity"]),
-    )
-
-
 def _rehearse(granite: Granite, result: FitResult, plain: _Plain) -> None:
     """Print the fit and predict a row from its curves: content that does not fit together fails here."""
     str(granite)
     granite._repr_mimebundle_()
     for each in (result, *result.outputs.values()):
         saved = None if each.from_file is None else each.from_file.row
-        if saved is not None and not each.curves.value.surrogate.needs_model:
+        curves = each.shared_curves.value
+        if saved is not None and not curves.needs_model:
             cells = plain.read(saved["row"]["value"]["cells"], "fit.row")
             row = plain.rows(cells)
             for region in range(len(each.partition)):
-                each.curves.value.surrogate.predict(row, np.array([region]))
+                curves.predict(row, np.array([region]))
         if each.estimate is not None:
             each.estimate.frame()
             str(each.estimate)
@@ -760,8 +723,7 @@ def _require_same_model(predictor: Predictor, result: FitResult, plain: _Plain) 
     output = (predictor.is_probability, predictor.explained_class)
     if output != (saved.is_probability, saved.explained_class):
         raise _another_model(f"{predictor.label} is explained, not {saved.label}")
-    regions = result.curves.value.surrogate.regions
-    means = np.array([region.mean for region in regions])
+    means = result.shared_curves.value.means
     table = result.table
     row = None if result.from_file is None else result.from_file.row
     if row is None:
@@ -778,12 +740,13 @@ def _require_same_model(predictor: Predictor, result: FitResult, plain: _Plain) 
     if not isinstance(table.container, Outline):
         predictions = predictor.on_rows(table)
         tolerance = TOLERANCE * float(np.max(np.abs(predictions)))
-        for number, region in enumerate(regions):
-            if len(region.rows):
-                mean = np.average(predictions[region.rows], weights=result.weights[region.rows])
-                if not abs(mean - region.mean) <= tolerance:
+        for number, expected_mean in enumerate(means.tolist()):
+            rows = np.flatnonzero(result.regions == number)
+            if len(rows):
+                mean = np.average(predictions[rows], weights=result.weights[rows])
+                if not abs(mean - expected_mean) <= tolerance:
                     what = f"its mean prediction in region {number} is {mean:.5g}"
-                    raise _another_model(f"{what}, not {region.mean:.5g}")
+                    raise _another_model(f"{what}, not {expected_mean:.5g}")
 
 
 def _another_model(why: str) -> ModelError:
@@ -1036,8 +999,6 @@ class _Plain:
         if kind is SharedCurves:  # whoever has rows puts them there
             nothing = np.empty(0, dtype=np.intp)
             parts = {**parts, "table": self.table, "regions": nothing, "weights": nothing}
-        if kind is RegionSurrogate:  # whoever has rows puts them there
-            parts["rows"] = np.empty(0, dtype=np.intp)
         if kind is Intervals:
             column, levels = parts["fitted"], parts["fitted"].levels
             values = [_missing_values(each, len(parts["parts"])) for each in self.table.columns]
@@ -1087,7 +1048,7 @@ RECORDS: dict[str, type[Any]] = {
         # What was found
         Detached,
         *(SharedCurves, SharedCurve, RowCurves, Ledger, UntakenCut),
-        *(Curve, RegionSurrogate, NodeFigures, NodeFigure, Stability, SplitStability),
+        *(NodeFigures, NodeFigure, Stability, SplitStability),
         *(Estimate, EstimateLine, DescribedShares, DescribedShare, TreePath, PathStep),
     )
 }
@@ -1099,7 +1060,6 @@ LEARNED = (ExactBins, LevelBins, IntervalBins, TreeBins, References, Intervals, 
 # What no file needs: rows of the data; of cells what only the evaluations of a fit are read with.
 _OMITTED: dict[type[Any], tuple[str, ...]] = {
     Intervals: ("ends",),
-    RegionSurrogate: ("rows",),
     SharedCurves: ("table", "regions", "weights"),
     Cells: ("curves", "vectors", "mass"),
     Detached: ("outputs",),

@@ -157,7 +157,7 @@ def chosen_by_hand(g, X, model, fraction):
         chosen[name] = joined
 
 
-@pytest.mark.parametrize("fraction", [0.0001, 0.05, 0.3, 1.0])
+@pytest.mark.parametrize("fraction", [0.0001, 0.05, 0.15, 0.3, 0.5, 1.0])
 def test_the_cheapest_branches_join_until_the_budget_is_spent(X, fraction):
     def model(rows):
         _, b, c, d, e = np.asarray(rows, dtype=float).T

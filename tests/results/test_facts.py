@@ -59,7 +59,6 @@ def test_bikes():
     )
     assert found.features == ("hr",)
     assert found.moderators == ("workingday",)
-    assert not found.is_mutual
 
 
 def test_a_split_that_takes_a_fifth_is_a_moderator():
@@ -92,21 +91,6 @@ def test_a_second_feature_needs_half_the_fall():
 
     assert second(6.0) == ("education", "sex")
     assert second(4.0) == ("education",)
-
-
-@pytest.mark.parametrize(("count", "mutual"), [(3, False), (4, True), (7, True)])
-def test_four_features_depend_on_each_other(count, mutual):
-    names = tuple(f"f{i}" for i in range(count))
-    found = dependence(
-        figures(
-            names,
-            (NO_NODE, NO_NODE, "g", 1.0, (9.0,) * count),
-            (0, 0, "", 0.5, (1.0,) * count),
-            (0, 1, "", 0.5, (1.0,) * count),
-        )
-    )
-    assert found.is_mutual == mutual
-    assert len(found.features) == count
 
 
 def test_where_nothing_falls_no_feature_is_named():

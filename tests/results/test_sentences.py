@@ -122,7 +122,7 @@ def test_where_the_average_hides_what_single_rows_do_that_is_said():
     assert single.value > 2 * average.value
 
 
-def test_many_features_depend_on_each_other():
+def test_of_many_features_the_first_are_named():
     frame = pd.DataFrame(
         np.random.default_rng(3).choice([-1.0, 1.0], size=(1200, 5)), columns=list("abcde")
     )
@@ -133,7 +133,25 @@ def test_many_features_depend_on_each_other():
 
     said = finding(gx.Granite(product_of_pairs).fit(frame)).headline
     assert said.startswith("The effects of ")
-    assert said.endswith(" depend on a and on each other.")
+    assert said.endswith(" depend on a.")
+    assert sorted(said.removeprefix("The effects of ").removesuffix(" depend on a.")) == sorted(
+        "b, c, d and e"
+    )
+
+
+def test_regions_with_the_same_curves_differ_in_their_mean_alone(g):
+    result = fitted_view(g).result
+    curves = result.shared_curves.value
+    alike = replace(
+        curves, all_curves=tuple(replace(curve, role="same") for curve in curves.all_curves)
+    )
+    said = finding(g, shared_curves=Deferred(lambda: alike, now=True))
+    assert re.fullmatch(
+        r"Regions differ in their mean prediction \(\S+ to \S+\), not in the effects of features\.",
+        said.headline,
+    )
+    assert " curves and the mean prediction of each region describe " in said.curves
+    assert said.curves.endswith("b divides the regions and has one curve.")
 
 
 # Curves -----------------------------------------------------------------------------------------------
@@ -144,7 +162,8 @@ def test_the_line_of_curves_counts_and_names_them(g):
     assert said.startswith(f"{len(g.curves_)} curves describe ")
     differs, same, *_ = said.partition("): ")[2].split("; ")
     assert differs == "a differs by region"
-    assert same.startswith("c ")
+    assert same == "c is the same everywhere"
+    assert "b divides the regions and has one curve" in said
     assert str(g).index("a differs by region") > str(g).index("all rows")
 
 

@@ -18,7 +18,7 @@ import granite_xai as gx
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.results.facts import FitFacts
 from granite_xai.results.sentences import (
-    feature_sentence,
+    Fact,
     finding_of,
     output_words,
     region_sentences,
@@ -79,8 +79,6 @@ class Asked:
         )
         for region in range(len(self.g.partition_)):
             yield from region_sentences(self.facts, region, self.output)
-        for feature in self.X.columns:
-            yield feature_sentence(self.facts, feature, self.output)
 
     def rows(self, fact):
         regions = fact.regions or tuple(range(len(self.g.partition_)))
@@ -289,7 +287,13 @@ def check(of, fact):
         assert fact.value == len({(entry.label, entry.node) for entry in of.g.curves_})
     elif fact.what == "differ by region":
         assert len(of.g.curves_.of(fact.feature)) > 1
-    elif fact.what in ("are the same everywhere", "hardly matter"):
+    elif fact.what == "mean prediction":
+        assert fact.value == pytest.approx(of.predict(of.rows(fact)).mean(), rel=NEAR)
+    elif fact.what in (
+        "are the same everywhere",
+        "divide the regions and have one curve each",
+        "hardly matter",
+    ):
         sizes = [entry.range for entry in of.g.curves_.of(fact.feature)]
         largest = max(entry.range for entry in of.g.curves_)
         assert len(sizes) == 1 or max(sizes) < 0.5 * largest
@@ -317,6 +321,19 @@ def test_every_sentence_states_figures_that_the_model_gives(case):
                 check(of, fact)
             except AssertionError as error:
                 raise AssertionError(f"{sentence}\n{fact}\n{error}") from error
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_curve_does_what_its_shape_says(case):
+    of = asked(case)
+    for entry in (*of.g.curves_, *of.g.curves_.everywhere):
+        shape = of.facts.shape(entry)
+        regions = entry.regions if entry.node else ()
+        fact = Fact("shape", shape.size, shape.error, entry.label, regions, shape=shape)
+        try:
+            check_shape(of, fact)
+        except AssertionError as error:
+            raise AssertionError(f"{shape.words(entry.label)}\n{fact}\n{error}") from error
 
 
 @pytest.mark.parametrize("case", CASES)

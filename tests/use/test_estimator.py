@@ -128,6 +128,7 @@ def test_parameters_and_their_defaults_are_those_of_the_public_face():
         "max_samples": "auto",
         "confidence_level": 0.95,
         "holdout": "auto",
+        "shared_curves": "auto",
         "n_jobs": None,
         "random_state": 0,
         "resources": None,

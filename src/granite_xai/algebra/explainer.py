@@ -104,6 +104,11 @@ class Explainer:
         """The same explanation of other sets."""
         return replace(self, influence=influence)
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether effects are divided among features, so that paths of trees may give them."""
+        return isinstance(self.interaction, Partial)
+
     def resolve(
         self,
         table: Table,
@@ -239,12 +244,11 @@ class _Asking:
 
     def effect(self, rows: Rows) -> Effect:
         """The explanation of some rows."""
-        reading = Reading(self.model, rows.table)
-        is_partial = isinstance(self.explainer.interaction, Partial)
         return self.explainer.resolve(
             rows.table,
             is_probability=self.model.is_probability,
-            gives_paths=is_partial and reading.gives_attributions,
+            gives_paths=self.explainer.is_partial
+            and Reading(self.model, rows.table).gives_attributions,
             max_evaluations=self.resources.max_evaluations,
             seed=self.seed,
         )

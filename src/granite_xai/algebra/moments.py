@@ -29,8 +29,8 @@ from granite_xai.algebra.effects import Term, Terms
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Coalition, Evaluations, Matrix
 
-KEPT = 0.99  # share of the squared interactions of a set that a search must see
-MOST_DIRECTIONS = 6
+KEPT, MOST_DIRECTIONS = 0.99, 6  # share of a set's squared interactions that a search sees
+KEPT_AGAIN, MOST_AGAIN = 0.95, 3  # the same of a search that is repeated on some of the rows
 NEARLY_EQUAL = 0.9  # a rank never parts two directions whose strengths are closer than this ratio
 ROUNDING = 2.0**-48  # of the largest prediction: 16 steps of double precision
 NEGLIGIBLE = 1e-6  # share of the squared interactions of all sets below which a set has none
@@ -105,12 +105,13 @@ def _principal(weighted: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.maximum(strengths[::-1], 0.0), basis @ turn[:, ::-1]
 
 
-def search_rank(strengths: FloatArray, negligible: float) -> int:
+def search_rank(strengths: FloatArray, negligible: float, is_repeated: bool = False) -> int:
     """Directions that a search reads; never one of two that are nearly equal."""
+    kept, most = (KEPT_AGAIN, MOST_AGAIN) if is_repeated else (KEPT, MOST_DIRECTIONS)
     total = strengths.sum()
     if total <= negligible:
         return 0
-    rank = min(1 + int(np.sum(np.cumsum(strengths) < KEPT * total)), MOST_DIRECTIONS)
+    rank = min(1 + int(np.sum(np.cumsum(strengths) < kept * total)), most)
     while rank < len(strengths) and strengths[rank] > NEARLY_EQUAL * strengths[rank - 1]:
         rank += 1
     return min(rank, len(strengths))
@@ -519,7 +520,9 @@ class Moments:
             start += form.width
 
 
-def moments_of(question: ResolvedQuestion, evaluations: Evaluations) -> list[Moments] | None:
+def moments_of(
+    question: ResolvedQuestion, evaluations: Evaluations, is_repeated: bool = False
+) -> list[Moments] | None:
     """The sets of a question, those without bins side by side; None where it does not follow from moments.
 
     Parameters
@@ -527,6 +530,8 @@ def moments_of(question: ResolvedQuestion, evaluations: Evaluations) -> list[Mom
     question : ResolvedQuestion
     evaluations : Evaluations
         Of all rows of a search.
+    is_repeated : bool
+        Whether the search repeats another one on some of its rows, and reads fewer directions.
     """
     sets = []
     for members, gap in zip(question.sets, question.gap_terms, strict=True):
@@ -538,7 +543,7 @@ def moments_of(question: ResolvedQuestion, evaluations: Evaluations) -> list[Mom
     negligible = NEGLIGIBLE * sum(strengths)
     alike: dict[object, list[_SetOnRows]] = {}
     for number, of_set in enumerate(sets):
-        rank = search_rank(of_set.factors.strengths, negligible)
+        rank = search_rank(of_set.factors.strengths, negligible, is_repeated)
         shorter = of_set._replace(factors=of_set.factors.first(rank))
         is_alone = number if of_set.bins is not None else None
         alike.setdefault((rank, is_alone, repr(of_set.formula)), []).append(shorter)

@@ -119,10 +119,9 @@ class AlongSigns:
         Gains are those over twice the step; (P,) each.
         """
         signed = self.signed
-        means_gained = self.means_gained - self.means_read[:, None] * signed.tilt
-        means_gained /= 1.0 - np.square(signed.step * signed.tilt)  # of e
         weighted = 2.0 * signed.shares * self.values
-        errors = self.left @ means_gained
+        errors = self.gained - self.values[:, None] * signed.tilt
+        errors /= 1.0 - np.square(signed.step * signed.tilt)
         tilts = np.einsum("np,np->p", signed.signs, weighted[:, None] * errors)
         return signed.shares @ np.square(errors), tilts
 

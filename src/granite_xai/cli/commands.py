@@ -18,7 +18,6 @@ import granite_xai as gx
 from granite_xai.base.files import require_writable
 from granite_xai.base.limits import bytes_text
 from granite_xai.base.numbers import duration
-from granite_xai.cli import LIMITS, MEBIBYTE, SETTINGS, Options
 from granite_xai.cli.inputs import (
     STANDARD_INPUT,
     escaped,
@@ -27,6 +26,7 @@ from granite_xai.cli.inputs import (
     read_parts,
     remark,
 )
+from granite_xai.cli.options import LIMITS, MEBIBYTE, SETTINGS, Options
 from granite_xai.estimator import result_text
 
 __all__ = ["apply", "demo", "explain", "print_error", "show"]

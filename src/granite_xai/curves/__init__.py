@@ -1,1 +1,1 @@
-"""What describes a model: one curve per column in each region."""
+"""What describes a model: one curve per column, in regions that share what does not differ between them."""

@@ -156,67 +156,84 @@ class CurveMaker:
             weights = np.where(made_of, weights, 0.0)
         n_regions = nodes.below.shape[1]
         in_region = np.where(regions == np.arange(n_regions)[:, None], weights, 0.0)
-        masses = in_region.sum(axis=1)
-        in_region[masses == 0.0] = weights  # of a region without rows all rows tell
+        mixing = nodes.mixing(in_region.sum(axis=1))
+        in_region[in_region.sum(axis=1) == 0.0] = weights  # of a region without rows all rows tell
         shares = in_region / in_region.sum(axis=1)[:, None]
-        mixing = nodes.below * masses
-        has_no_row = mixing.sum(axis=1) == 0.0
-        mixing[has_no_row] = nodes.below[has_no_row]
-        mixing = mixing / mixing.sum(axis=1)[:, None]
+        of_all_rows = weights / weights.sum()
         means = mixing @ (shares @ evaluations.f)
         paths = nodes.paths if self.shared > 0.0 else nodes.paths[[0, -1]]
+        by_piece, at_depths = self._effects(paths[:, regions], shares, mixing, means)
 
+        centres = np.zeros((*at_depths.shape[:2], n_regions))
+        centres_of_all_rows = np.zeros(len(by_piece))
+        if self.is_centred:
+            centres = at_depths @ shares.T
+            centres_of_all_rows = at_depths[0] @ of_all_rows
+        overall = means[0] + at_depths[0].sum(axis=0) - centres_of_all_rows.sum()
+        of_regions = means[nodes.leaves][regions]
+        depths = np.full((n_regions, len(by_piece)), len(paths) - 1)
+        if self.shared > 0.0 and n_regions > 1:
+            counted = at_depths - centres[..., regions]
+            model = evaluations.f
+            missed = model - of_regions - counted[-1].sum(axis=0)
+            gained = float(of_all_rows @ (np.square(model - overall) - np.square(missed)))
+            variance = float(of_all_rows @ np.square(model - of_all_rows @ model))
+            allowed = budget(self.shared, gained, variance)
+            steps = counted[:-1] - counted[1:]
+            chosen = shared_nodes(nodes, steps, missed, regions, of_all_rows, allowed)
+            depths = np.argmax(paths[:, :, None] == chosen, axis=0)
+        centres = np.take_along_axis(centres, depths.T[None], axis=0)[0]
+        added = np.take_along_axis(at_depths, depths[regions].T[None], axis=0)[0]
+        added = added - centres[:, regions]
+        return Description(
+            by_piece=by_piece,
+            paths=paths,
+            at_depths=at_depths,
+            nodes=np.take_along_axis(paths.T, depths, axis=1),
+            means=means + evaluations.offset,
+            centres=centres.T,
+            centres_of_all_rows=centres_of_all_rows,
+            added=added,
+            in_regions=self._cut(of_regions + added.sum(axis=0) + evaluations.offset),
+            overall=self._cut(overall + evaluations.offset),
+        )
+
+    def _effects(
+        self, node_of_rows: IntArray, shares: FloatArray, mixing: FloatArray, means: FloatArray
+    ) -> tuple[list[NodeEffects], FloatArray]:
+        """Every piece at every node, and what rows get of it from the nodes above them.
+
+        Parameters
+        ----------
+        node_of_rows : array of shape (depths, n_rows)
+            Nodes above each row.
+        shares : array of shape (regions, n_rows)
+            Of the rows in each region.
+        mixing : array of shape (nodes, regions)
+            Of the regions in each node.
+        means : array of shape (nodes,)
+            Mean prediction of each node's rows.
+
+        Returns
+        -------
+        by_piece : list of NodeEffects
+        at_depths : array of shape (depths, pieces, n_rows)
+        """
         by_piece = list[NodeEffects]()
-        at_depths = np.empty((len(paths), len(self.pieces), len(evaluations)))
+        at_depths = np.empty((len(node_of_rows), len(self.pieces), len(self.evaluations)))
         for number, members in enumerate(self.pieces):
             columns = union(members)
             if len(columns) == 1:
                 column = self.table.columns[min(columns)]
                 piece = self._column_effects(column, shares, mixing, means)
-                at_depths[:, number] = piece.effects[paths[:, regions], column.codes + 1]
+                at_depths[:, number] = piece.effects[node_of_rows, column.codes + 1]
             else:
                 piece = NodeEffects(columns)
                 by_region = self._joint_effect(members, shares)
-                for depth, path in enumerate(paths):
-                    at_depths[depth, number] = np.sum(mixing[path[regions]] * by_region, axis=1)
+                for depth, nodes in enumerate(node_of_rows):
+                    at_depths[depth, number] = np.sum(mixing[nodes] * by_region, axis=1)
             by_piece.append(piece)
-
-        total = weights / weights.sum()
-        centres = np.zeros((*at_depths.shape[:2], n_regions))
-        centres_of_all_rows = np.zeros(len(by_piece))
-        if self.is_centred:
-            centres = at_depths @ shares.T
-            centres_of_all_rows = at_depths[0] @ total
-        nodes_of_pieces = np.repeat(nodes.leaves[:, None], len(by_piece), axis=1)
-        added = at_depths[-1] - centres[-1][:, regions]
-        overall = means[0] + at_depths[0].sum(axis=0) - centres_of_all_rows.sum()
-        of_regions = means[nodes.leaves]
-        if self.shared > 0.0 and n_regions > 1:
-            model = evaluations.f
-            missed = model - of_regions[regions] - added.sum(axis=0)
-            variance = float(total @ np.square(model - total @ model))
-            gained = float(total @ (np.square(model - overall) - np.square(missed)))
-            allowed = budget(self.shared, gained, variance)
-            steps = at_depths[:-1] - at_depths[1:] - (centres[:-1] - centres[1:])[..., regions]
-            nodes_of_pieces = shared_nodes(nodes, steps, missed, regions, total, allowed)
-            depths = np.argmax(paths[:, :, None] == nodes_of_pieces, axis=0)  # (regions, pieces)
-            centres = np.take_along_axis(centres, depths.T[None], axis=0)[0]
-            added = np.take_along_axis(at_depths, depths[regions].T[None], axis=0)[0]
-            added = added - centres[:, regions]
-        else:
-            centres = centres[-1]
-        return Description(
-            by_piece=by_piece,
-            paths=paths,
-            nodes=nodes_of_pieces,
-            means=means + evaluations.offset,
-            centres=centres.T,
-            centres_of_all_rows=centres_of_all_rows,
-            added=added,
-            at_depths=at_depths,
-            in_regions=self._cut(of_regions[regions] + added.sum(axis=0) + evaluations.offset),
-            overall=self._cut(overall + evaluations.offset),
-        )
+        return by_piece, at_depths
 
     def shared_curves(self, partition: Partition, regions: IntArray) -> SharedCurves:
         """The description in the regions of a partition, as it is told, kept and applied to other rows."""

@@ -77,6 +77,13 @@ class Nodes:
         )
         return cls(below, paths, inner)
 
+    def mixing(self, masses: FloatArray) -> FloatArray:
+        """Share of each region in each node, (nodes, regions), from the weight of each region's rows."""
+        mixed = self.below * masses
+        has_no_row = mixed.sum(axis=1) == 0.0
+        mixed[has_no_row] = self.below[has_no_row]
+        return np.asarray(mixed / mixed.sum(axis=1)[:, None])
+
     @property
     def leaves(self) -> IntArray:
         """The node that each region is, (regions,)."""

@@ -35,7 +35,9 @@ LETTER_WIDTH = 6.4  # of a text in a figure
 LABEL_LINE = 14.0  # from one label to the next one below it
 LABEL_GAP = 7.0  # from the end of a curve to its label
 NEAR_END = 0.82  # share of the plot from which on a curve ends at its right edge
-MARKED_WIDTH = 400.0  # of figures that have no room for labels
+MARKED_WIDTH = 400.0  # of figures that have room for numbers of regions only
+WHOLE_WIDTH = 600.0  # of figures in which long labels are cut; smaller ones then have numbers, too
+LABEL_SHARE = 0.3  # of a figure, that labels beside the plot may take
 SMALL_WIDTH = 310.0  # of figures that have few ticks and small points
 TALLEST_BAR = 8.0  # of the bars of rows
 LOWEST_BAR = 0.8
@@ -286,17 +288,22 @@ def paint_curves(
         Whether the band of the rows' own curves is drawn, not only when a node of the tree is chosen.
     """
     is_small = size[0] < SMALL_WIDTH
-    labels = [curve.mark if size[0] < MARKED_WIDTH else curve.label for curve in curves]
-    longest = max(map(len, labels), default=0)
-    right = min(LABEL_GAP + LETTER_WIDTH * longest + 4, 0.3 * size[0]) if longest else 12.0
-    margins = (46.0, max(right, 12.0), 24.0, 44.0)
+    room = int(LABEL_SHARE * size[0] / LETTER_WIDTH)
+    labels = [str(visible(curve.label)) for curve in curves]
+    if size[0] < MARKED_WIDTH or (size[0] < WHOLE_WIDTH and max(map(len, labels)) > room):
+        labels = [curve.mark for curve in curves]
+    else:
+        labels = distinct_labels(labels, room)
+    longest = max(map(len, labels))
+    right = LABEL_GAP + LETTER_WIDTH * longest + 4 if longest else 12.0
+    margins = (46.0, right, 24.0, 44.0)
     ends = axis.drawn_limits
     frame = Frame(size, margins, (axis.scaled(ends[0]), axis.scaled(ends[1])), limits)
     shapes = _axes(frame, axis, title, write, is_small)
     shapes.append(_row_bars(frame, axis))
     x = [frame.x(axis.scaled(place)) for place in axis.x]
-    room = FILLED * (frame.right - frame.left) / max(len(x), 1)
-    step = min(WIDEST_SHIFT, room / len(curves)) if axis.style == "points" else 0.0
+    most_width = FILLED * (frame.right - frame.left) / max(len(x), 1)
+    step = min(WIDEST_SHIFT, most_width / len(curves)) if axis.style == "points" else 0.0
     tails: list[tuple[Point, str, str]] = []
     for number, curve in enumerate(curves):
         shift = (number - (len(curves) - 1) / 2) * step
@@ -412,14 +419,10 @@ def _labels(frame: Frame, tails: Sequence[tuple[Point, str, str]], near_end: flo
     """Labels beside the ends of curves, one below the other; those of curves that end early stand above their end."""
     shapes = []
     edge = frame.left + near_end * (frame.right - frame.left)
-    room = int((frame.size[0] - frame.right - LABEL_GAP) / LETTER_WIDTH)
     at_edge = sorted((tail for tail in tails if tail[0][0] >= edge), key=lambda tail: tail[0][1])
     heights = spread_out([point[1] for point, _, _ in at_edge], (frame.top, frame.bottom))
-    texts = distinct_labels([str(visible(text)) for _, text, _ in at_edge], max(room, 3))
-    for (_, full, shown_with), text, y in zip(at_edge, texts, heights, strict=True):
-        label = text_at(
-            frame.right + LABEL_GAP, y + 4, text, "h b", hint=full if full != text else ""
-        )
+    for (_, text, shown_with), y in zip(at_edge, heights, strict=True):
+        label = text_at(frame.right + LABEL_GAP, y + 4, text, "h b")
         shapes.append(group("k", [label], data_r=shown_with))
     for (x, y), text, shown_with in tails:
         if x < edge:

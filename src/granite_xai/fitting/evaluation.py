@@ -22,7 +22,6 @@ from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import ALL_ROWS, shortened
 from granite_xai.base.typing import FloatArray
 from granite_xai.evaluations.evaluations import Sample
-from granite_xai.fitting.find import disagreements_of
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.judge import judge_by_other_rows
 from granite_xai.fitting.remarks import INTERACT, cause
@@ -205,19 +204,18 @@ def evaluate_rows(result: FitResult, rows: Rows, kind: str = "given") -> Evaluat
     sample = result.plan.ask(rows)
     regions = result.partition.apply(rows.table)
     n_regions = len(result.partition)
-    with one_blas_thread():
-        factors, everywhere = _factors(result, sample)
-        by_region = np.full(n_regions, np.nan)
-        losses = _losses_by_row(result, sample, factors)
-        if losses is not None:
-            by_region = np.bincount(regions, weights=losses, minlength=n_regions)
-        regional = np.zeros(n_regions)
-        for region in np.unique(regions).tolist():
-            inside = sample.take(np.flatnonzero(regions == region))
-            share_of_rows = inside.rows.weights.sum() / rows.weights.sum()
-            in_region = disagreements_of(result.questions, inside.outputs)
-            regional[region] = float(factors @ in_region) * share_of_rows
     judgement = judge_by_other_rows(result, sample, regions, kind)
+    plug_in = np.stack([of_question.plug_in for of_question in judgement.measured])  # (Q, nodes)
+    leaves = judgement.nodes[0].leaves
+    everywhere = plug_in[:, 0]
+    factors = _factors(result, everywhere)
+    in_regions = factors @ np.nan_to_num(plug_in[:, [leaf.node for leaf in leaves]])
+    regional = in_regions * [leaf.share for leaf in leaves]
+    by_region = np.full(n_regions, np.nan)
+    with one_blas_thread():
+        losses = _losses_by_row(result, sample, factors)
+    if losses is not None:
+        by_region = np.bincount(regions, weights=losses, minlength=n_regions)
     question = result.questions[0].question
     counts = np.bincount(regions, minlength=n_regions)
     return Evaluation(
@@ -237,17 +235,14 @@ def evaluate_rows(result: FitResult, rows: Rows, kind: str = "given") -> Evaluat
     )
 
 
-def _factors(result: FitResult, sample: Sample) -> tuple[FloatArray, FloatArray]:
-    """What each question counts, and its disagreement on all rows: in its own units for one, in shares for several."""
-    disagreements = disagreements_of(result.questions, sample.outputs)
+def _factors(result: FitResult, disagreements: FloatArray) -> FloatArray:
+    """What each question counts: 1 for one, its weight in shares of its disagreement on all rows for several."""
     is_beyond_rounding = disagreements > result.floors
     if len(result.questions) == 1:
-        return np.where(is_beyond_rounding, 1.0, 0.0), disagreements
+        return np.where(is_beyond_rounding, 1.0, 0.0)
     weights = np.where(is_beyond_rounding, result.question_weights, 0.0)
     weights = weights / (weights.sum() or 1.0)
-    factors = np.zeros_like(disagreements)
-    np.divide(weights, disagreements, out=factors, where=weights > 0)
-    return factors, disagreements
+    return np.divide(weights, disagreements, out=np.zeros_like(weights), where=weights > 0)
 
 
 def _losses_by_row(result: FitResult, sample: Sample, factors: FloatArray) -> FloatArray | None:

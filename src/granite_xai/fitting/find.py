@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from granite_xai.fitting.plan import Plan
 from granite_xai.fitting.settings import Settings
 from granite_xai.inference.noise import Chance, RegionNoise, Signs
 from granite_xai.regions import Leaf, Partition
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.problem import Outputs, PartitionResult, Problem
 
 PASSES_OF_REFINED_SEARCH = 3
 """How often each row goes through a level of the tree, about: cuts are followed, and all are chosen once more."""
@@ -38,6 +39,8 @@ class Searching:
     questions : tuple of ResolvedQuestion
     question_weights, floors : arrays of shape (Q,)
         Weight and noise floor of each question.
+    is_repeated : bool
+        Whether the search of a fit is repeated on some of its rows.
     """
 
     settings: Settings
@@ -46,15 +49,17 @@ class Searching:
     questions: tuple[ResolvedQuestion, ...]
     question_weights: FloatArray
     floors: FloatArray
+    is_repeated: bool = False
 
     def given(self, settings: Settings) -> Searching:
         """The same with other options."""
         return replace(self, settings=settings)
 
-    def without_bars(self) -> Searching:
-        """The same for repeated searches: these are shown, not their rows."""
+    def repeated(self) -> Searching:
+        """The same for repeated searches: less is read, and bars show these, not their rows."""
         resources = replace(self.settings.resources, progress=False)
-        return self.given(replace(self.settings, resources=resources))
+        settings = replace(self.settings, resources=resources)
+        return replace(self, settings=settings, is_repeated=True)
 
     def on(
         self,
@@ -144,9 +149,11 @@ class Search:
             n_jobs=settings.n_jobs,
             diagnostics=self.record,
             seed=settings.seed,
+            is_repeated=searching.is_repeated,
         )
 
-    def _noise(self, shares: Shares) -> RegionsByChance | None:
+    def _noise(self, shares: Shares) -> Callable[[Outputs, IntArray], RegionNoise] | None:
+        """From some rows to what chance says of them as one region, in shares of what all rows show beyond it."""
         chance = self.chance
         if chance is None:
             return None
@@ -155,7 +162,7 @@ class Search:
             # In shares of the corrected disagreement of all rows, not of the one that they show.
             corrected = np.where(chance.exceeded, chance.corrected, np.inf)
             factors = factors * self.disagreements / corrected
-        return RegionsByChance(chance, factors)
+        return partial(chance.in_region, factors=factors)
 
     def regions(self) -> PartitionResult:
         """Find the regions; one, where there is nothing to explain beyond rounding and chance (C4).
@@ -198,23 +205,3 @@ class Search:
             stop_reason=reason,
         )
         return Partition(leaf, table.names)
-
-
-@dataclass(frozen=True, eq=False)
-class RegionsByChance:
-    """What chance says of any rows of a search as one region, in shares of what all rows show beyond it.
-
-    Parameters
-    ----------
-    chance : Chance
-        Of all rows.
-    factors : array of shape (Q,)
-        Weight of each question by its corrected disagreement on all rows.
-    """
-
-    chance: Chance
-    factors: FloatArray
-
-    def __call__(self, outputs: Sequence[Evaluations], places: IntArray) -> RegionNoise:
-        """Of the rows at some places, which the evaluations are about."""
-        return self.chance.in_region(outputs, places, self.factors)

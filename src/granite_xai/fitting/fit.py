@@ -14,7 +14,6 @@ from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.parallel import Meter, one_blas_thread, progress
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.curves.curves import CurveMaker as OldMaker
 from granite_xai.curves.description import CurveMaker
 from granite_xai.curves.shared import joined
 from granite_xai.evaluations.ensembles import Reading
@@ -216,12 +215,14 @@ class Asking(NamedTuple):
 def resolved_questions(opened: Opened, table: Table) -> tuple[ResolvedQuestion, ...]:
     """The questions on some rows; where all outputs are explained, those of the first one, then of the next."""
     settings = opened.settings
-    reading = Reading(opened.model, table)
+    explained = [side for asked, _ in settings.questions for side in (asked.first, asked.second)]
+    is_partial = any(side.is_partial for side in explained)
+    gives_paths = is_partial and Reading(opened.model, table).gives_attributions
     resolved = [
         question.resolve(
             table,
             is_probability=opened.model.is_probability,
-            gives_paths=reading.gives_attributions,
+            gives_paths=gives_paths,
             max_evaluations=settings.resources.max_evaluations,
             seed=settings.seed,
         )
@@ -329,7 +330,6 @@ def _described(
     questions = searching.questions
     settings = searching.settings
     region_of_row = regions.partition.apply(table)
-    rows_of_regions = [np.flatnonzero(region_of_row == k) for k in range(len(regions.partition))]
     output = questions[0].output
     coalitions = curves_of(questions[0], table)
 
@@ -349,23 +349,9 @@ def _described(
             output_name=output_name,
         )
 
-    def make_old() -> OldMaker:
-        new = maker.value
-        return OldMaker(
-            table=table,
-            evaluations=new.evaluations,
-            players=new.players,
-            order=new.order,
-            cells=new.cells,
-            is_centred=new.is_centred,
-            is_probability=new.is_probability,
-            output=output,
-        )
-
     maker = Deferred(make_curves)
     is_answered = coalitions <= answered_coalitions(sample)
     with one_blas_thread():
-        curves = Deferred(lambda: make_old().fit(rows_of_regions))
         shared_curves = Deferred(
             lambda: maker.value.shared_curves(regions.partition, region_of_row), now=is_answered
         )
@@ -382,7 +368,6 @@ def _described(
         exceeded=None if search.chance is None else search.chance.exceeded,
         partition=regions.partition,
         regions=region_of_row,
-        curves=curves,
         shared_curves=shared_curves,
         sample=sample,
         curve_maker=maker,
@@ -432,20 +417,9 @@ def _with_each_output(
             search_of_output.regions(),
             output_name=str(name),
         )
-    curves = [result.curves.value for result in outputs.values()]
-    of_all = replace(
-        curves[0],
-        fidelity=float(np.mean([of_output.fidelity for of_output in curves])),
-        global_fidelity=float(np.mean([of_output.global_fidelity for of_output in curves])),
-    )
     of_outputs = [of_output.shared_curves for of_output in outputs.values()]
     shared_curves = Deferred(lambda: joined([each.value for each in of_outputs]), now=True)
-    return replace(
-        joint,
-        outputs=outputs,
-        curves=Deferred(lambda: of_all, now=True),
-        shared_curves=shared_curves,
-    )
+    return replace(joint, outputs=outputs, shared_curves=shared_curves)
 
 
 def _judged(result: FitResult, search: Search, held_out: Rows | None) -> FitResult:
@@ -501,7 +475,7 @@ def find_path(searching: Searching, search: Search) -> Path:
     rows = search.sample.rows
     # Whether there is anything to divide is decided by all rows, not by each fold's again.
     exceeded = None if search.chance is None else search.chance.exceeded
-    quiet = searching.without_bars()
+    quiet = searching.repeated()
     resources = searching.settings.resources
     with closing(Meter(resources, 0, desc="path", unit="searches")) as meter:
 
@@ -570,7 +544,7 @@ def search_halves(result: FitResult, n_pairs: int | None, model_rows: int) -> St
         n_columns = len(sample.rows.table.explained)
         price = search_price(len(sample.rows) // 2, n_sets, n_columns)
         n_pairs = affordable_pairs(price, model_rows)
-    searching = searching_of(result).without_bars()
+    searching = searching_of(result).repeated()
     pairs = []
     halves_of_rows = halves(sample.rows.clusters, n_pairs, settings.seed)
     for sides in progress(halves_of_rows, settings.resources, "resamples", n_pairs):

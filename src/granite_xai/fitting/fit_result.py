@@ -13,7 +13,6 @@ from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.curves.curves import SurrogateFit
 from granite_xai.curves.description import CurveMaker
 from granite_xai.curves.shared import SharedCurves
 from granite_xai.evaluations.evaluations import Sample
@@ -61,10 +60,8 @@ class FitResult:
     partition : Partition
     regions : array of shape (n_rows,)
         Region of each row.
-    curves : Deferred of SurrogateFit
-        What describes the model; it asks the model where the questions are about some of the columns.
     shared_curves : Deferred of SharedCurves
-        The same, told once where regions differ little.
+        What describes the model; it asks the model where the questions are about some of the columns.
     sample, curve_maker : Sample, Deferred of CurveMaker, optional
         What the model said about the rows, and what curves are made of; only the object that was fitted keeps them.
     estimate : Estimate, optional
@@ -95,7 +92,6 @@ class FitResult:
     exceeded: BoolArray | None
     partition: Partition
     regions: IntArray
-    curves: Deferred[SurrogateFit]
     shared_curves: Deferred[SharedCurves]
     sample: Sample | None = None
     curve_maker: Deferred[CurveMaker] | None = None

@@ -18,8 +18,7 @@ from granite_xai.algebra.effects import Effect
 from granite_xai.algebra.explanation import Explanation, Part, random_signs, regional_part
 from granite_xai.algebra.masking import learn
 from granite_xai.base.errors import InputError
-from granite_xai.base.limits import Resources
-from granite_xai.base.options import unknown, whole_number
+from granite_xai.base.options import unknown
 from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import listing
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
@@ -44,7 +43,7 @@ class GraniteBase(BaseEstimator):
 
 @dataclass(frozen=True, eq=False)
 class FittedGranite:
-    """A fit with the limits and the record of its estimator.
+    """A fit with the record of its estimator.
 
     Parameters
     ----------
@@ -71,11 +70,6 @@ class FittedGranite:
                 labels = [question.label for question in result.questions]
                 diagnostics[key] = {label: by_label[f"{label} of {name}"] for label in labels}
         return replace(self, result=result, diagnostics=diagnostics)
-
-    @property
-    def resources(self) -> Resources:
-        """Limits of the fit."""
-        return self.result.settings.resources
 
     @property
     def seed(self) -> int:
@@ -133,38 +127,23 @@ class FittedGranite:
         generator = np.random.default_rng(self.seed)
         return np.sort(generator.choice(positions, size=max_samples, replace=False))
 
-    def other_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        clusters: Any = None,
-        max_samples: int | None = None,
-    ) -> Rows:
+    def other_rows(self, X: Any, y: Any, sample_weight: Any = None, clusters: Any = None) -> Rows:
         """Other rows of a fit, those of weight 0 left out.
 
         Parameters
         ----------
         X, y, sample_weight, clusters
             As in `Granite.fit`.
-        max_samples : int, optional
-            Use so many of them, whole clusters; None: all.
         """
-        X, y, sample_weight, clusters = collect_rows(
-            X, y, sample_weight, max_samples, self.seed, clusters
-        )
+        X, y, sample_weight, clusters = collect_rows(X, y, sample_weight, None, self.seed, clusters)
         table = self.read(X)
-        rows = Rows.of(
+        return Rows.of(
             table,
             self.target(y, table),
             read_weights(sample_weight, table),
             read_clusters(clusters, table),
             in_fixed_order=False,
         )
-        if max_samples is None:
-            return rows
-        n_rows = whole_number("max_samples", max_samples, at_least=1)
-        return rows.take(rows.random_places(n_rows, self.seed))
 
     def predict(self, table: Table) -> FloatArray:
         """What the curves of each row's region add up to, (n_rows,), or (n_rows, n_outputs)."""

@@ -30,7 +30,7 @@ from granite_xai.inference.estimate import (
     folds,
     optimism_of_tree,
 )
-from granite_xai.inference.nodes import NodeFigures, measure_nodes
+from granite_xai.inference.nodes import MeasuredNodes, NodeFigures, measure_nodes
 from granite_xai.inference.noise import Chance, Signs
 from granite_xai.search.problem import GivenRules
 from granite_xai.tables.rows import SMALL_TABLE, Rows
@@ -42,7 +42,12 @@ class Judgement(NamedTuple):
     """What some rows say of a partition."""
 
     estimate: Estimate | None  # None: there is no confidence level
-    nodes: tuple[NodeFigures, ...]  # one for each question
+    measured: tuple[MeasuredNodes, ...]  # one for each question
+
+    @property
+    def nodes(self) -> tuple[NodeFigures, ...]:
+        """The figures of each question."""
+        return tuple(of_question.figures for of_question in self.measured)
 
 
 def judge_by_other_rows(
@@ -108,7 +113,7 @@ def _judgement(
         signs = Signs.drawn(rows.clusters, result.settings.seed)
     are_others = rows.kind in ("held-out", "given")
     with one_blas_thread():
-        measured = [
+        measured = tuple(
             measure_nodes(
                 question,
                 sample.outputs[question.output],
@@ -118,10 +123,9 @@ def _judgement(
                 signs,
             )
             for question in result.questions
-        ]
-    nodes = tuple(of_question.figures for of_question in measured)
+        )
     if level is None or signs is None:
-        return Judgement(None, nodes)
+        return Judgement(None, measured)
     exceeded = result.exceeded
     if are_others or exceeded is None:
         of_all_rows = [of_question.whole for of_question in measured]
@@ -142,7 +146,7 @@ def _judgement(
             fidelities=described,
             optimism=optimism or [0.0] * len(judged),
         ),
-        nodes,
+        measured,
     )
 
 
@@ -161,7 +165,7 @@ def trees_of_folds(result: FitResult, sample: Sample, searching: Searching) -> l
     if n_rows >= SMALL_TABLE or isinstance(result.settings.partitioner, GivenRules):
         return []
     # Whether there is anything to divide is decided by all rows, not by each fold's again.
-    quiet = searching.without_bars()
+    quiet = searching.repeated()
     trees = []
     for rows, left_out in folds(sample.rows.clusters, result.settings.seed):
         partition = quiet.on(sample.take(rows), exceeded=result.exceeded).regions().partition

@@ -236,6 +236,14 @@ class MeasuredNodes(NamedTuple):
         return noise
 
     @property
+    def plug_in(self) -> FloatArray:
+        """The disagreement of every node as measured, (n_nodes,); nan where there are no rows."""
+        by_node = zip(self.figures.nodes, self.noises, strict=True)
+        return np.array(
+            [sum(node.by_set) if noise is None else noise.plug_in for node, noise in by_node]
+        )
+
+    @property
     def regions(self) -> list[Noise | None]:
         """Of each region, by number."""
         nodes = zip(self.figures.nodes, self.noises, strict=True)

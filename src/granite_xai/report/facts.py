@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.behavior import Risk
 from granite_xai.algebra.catalog import meaning, title
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import UNKNOWN, OutputUnit, amount, count, with_minus
-from granite_xai.base.text import plain, shortened
+from granite_xai.base.text import ALL_ROWS, plain, shortened
 from granite_xai.curves.shared import SharedCurve, SharedCurves
 from granite_xai.document.chart import FeatureAxis
 from granite_xai.estimator import Granite
@@ -85,10 +86,10 @@ class Source:
                 result = fitted_view(granite).result
             values = Values.of_fit(granite, X, y)
             if y is not None:
-                score = _score(granite, X, y)
+                score = _score(granite, X, y, values)
         # What curves describe is computed when it is first read; sentences leave out what has not been.
         _ = result.shared_curves.value
-        _ = result.curves.value
+        _ = result.shared_curves.value
         if result.estimate is not None and not result.estimate.below_noise_floor:
             _ = result.estimate.fidelity
         target = str(getattr(y, "name", None) or "")
@@ -150,8 +151,8 @@ def facts_of(
     -------
     dict
         - ``version`` of these facts, and ``title``;
-        - ``finding``: ``outcome``, ``headline``, ``details``, ``benefit``, ``by_question``, ``doubts``, ``notes``,
-          ``warnings`` and ``main_feature``;
+        - ``finding``: ``outcome``, ``headline``, ``details``, ``benefit``, ``curves``, ``by_question``, ``doubts``,
+          ``notes``, ``warnings``, ``stability`` and ``main_feature``;
         - ``output``: its ``name`` and ``unit``, and whether it is a ``probability``;
         - ``about``: model, rows and score, a sentence each;
         - ``questions``: both explanations of each by name and meaning, and why they can differ;
@@ -175,10 +176,12 @@ def facts_of(
             "headline": finding.headline,
             "details": finding.details,
             "benefit": finding.benefit,
+            "curves": finding.curves,
             "by_question": list(finding.by_question),
             "doubts": [_capitalised(doubt) for doubt in finding.doubts],
             "notes": [_capitalised(note) for note in finding.notes],
             "warnings": list(granite.diagnostics_.get("warnings", [])),
+            "stability": finding.stability,
             "main_feature": finding.main_feature,
         },
         "output": {
@@ -278,24 +281,22 @@ def _row_counts(source: Source) -> dict[str, int]:
     return {"available": available, "search": n_search, "held_out": n_held_out}
 
 
-def _score(granite: Granite, X: Any, y: Any) -> str:
-    """How good the model is: on held-out rows, otherwise on the search rows."""
+def _score(granite: Granite, X: Any, y: Any, values: Values) -> str:
+    """How good the model is: on held-out rows, otherwise on the search rows, whose predictions are known."""
     from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
     view = fitted_view(granite)
-    held_out = view.diagnostics["rows"]["held_out"]
-    rows = np.asarray(held_out or view.result.rows.positions, dtype=np.intp)
-    table = view.read_again(X)
     model = view.result.model
-    target = view.target(y, table, view.result.questions[0].behavior)
-    if target is None:
-        from granite_xai.algebra.behavior import Risk
-
+    held_out = view.diagnostics["rows"]["held_out"]
+    predictions, truth, _ = values.by_row()
+    if held_out:
+        rows = np.asarray(held_out, dtype=np.intp)
+        table = view.read_again(X)
         target = view.target(y, table, Risk().resolved(model.is_probability))
-    if target is None or len(rows) < 2 or np.ptp(target[rows]) == 0:
+        truth = None if target is None else target[rows]
+        predictions = model.on_rows(table.take(rows))
+    if truth is None or len(truth) < 2 or np.ptp(truth) == 0:
         return ""
-    truth = target[rows]
-    predictions = model.on_rows(table.take(rows))
     if model.is_probability:
         auc = roc_auc_score(truth, predictions)
         figures = f"AUC {auc:.2f}, log loss {log_loss(truth, np.clip(predictions, 0, 1)):.2f}"
@@ -305,7 +306,7 @@ def _score(granite: Granite, X: Any, y: Any) -> str:
         figures = f"R² {r_squared}, typical error {amount(error)}"
     kind = "held-out" if held_out else "search"
     return (
-        f"The model: {figures} on the {len(rows):,} {kind} rows; it may have been trained on them."
+        f"The model: {figures} on the {len(truth):,} {kind} rows; it may have been trained on them."
     )
 
 
@@ -513,6 +514,7 @@ def feature_facts(source: Source) -> list[dict[str, Any]]:
     figures = source.figures
     explained = source.values.of_question(source.fitted.questions[0])
     average = np.abs(explained.scopes[0].root_mean_squares[1])
+    average[average < ROUNDING * np.nan_to_num(average).max(initial=0.0)] = 0.0
     hidden = np.array(figures.root.by_set)
     inside = np.nan_to_num(figures.by_set_inside_regions())
     if source.fitted.below_noise_floor:
@@ -534,8 +536,23 @@ def feature_facts(source: Source) -> list[dict[str, Any]]:
 
 
 def _splits(source: Source) -> list[dict[str, Any]]:
-    """The ledger of the tree: what each split adds, and why regions were not split further."""
-    return []
+    """The ledger of the tree: what each split adds, and the best cut of each region that was not made.
+
+    Entries are those of ``partition_.splits()``, with rules in words (``where_words``, ``cut_words``); None: not known.
+    """
+    vocabulary = source.finding.vocabulary
+    entries = []
+    for line in source.fitted.partition.split_lines():
+        entry = {
+            name: number_or_none(value) if isinstance(value, float) else value
+            for name, value in line._asdict().items()
+        }
+        for name, rule in (("where", line.where), ("cut", line.cut)):
+            is_rule = rule not in ("", ALL_ROWS)
+            words = rule_words(Rule.parse(rule), vocabulary) if is_rule else rule
+            entry[f"{name}_words"] = words
+        entries.append(entry)
+    return entries
 
 
 def _stability(source: Source) -> dict[str, Any] | None:
@@ -560,7 +577,6 @@ def _stability(source: Source) -> dict[str, Any] | None:
         "low": stability.low,
         "high": stability.high,
         "searches": stability.searches,
-        "sentence": stability.sentences()[0],
         "splits": splits,
     }
 

@@ -17,8 +17,8 @@ from granite_xai.base.document import (
     RegionLabel,
     Table,
 )
-from granite_xai.base.numbers import amount, share
-from granite_xai.base.text import plain, shortened
+from granite_xai.base.numbers import UNKNOWN, amount, share
+from granite_xai.base.text import ALL_ROWS, plain, shortened
 from granite_xai.regions import word_list
 from granite_xai.regions.words import stop_reason_words
 from granite_xai.report.charts import FeatureChart, Figure, both_explanations, overview_figure
@@ -30,8 +30,10 @@ from granite_xai.results.sentences import in_regions_text, region_sentences
 MOST_LARGE = 6  # charts of features that differ; further ones are small
 MOST_SMALL = 8  # of features that are the same everywhere
 MOST_NAMED = 12  # names in a line
+MOST_IN_TITLE = 5
 MOST_LISTED = 10  # features in a table that is not folded
-MADE_IN_TEXT = ("made", "model", "explained", "rows", "held_out", "columns", "seed")
+MOST_SENTENCES = 2  # about a region
+READING = "Point at a chart or use ← → to read values."
 
 GLOSSARY = (
     (
@@ -198,7 +200,7 @@ def _curve_sections(source: Source) -> list[Section]:
     for label in [name for name in differ if name in drawn][:MOST_LARGE]:
         chart = FeatureChart(source, label)
         if len(chart.curves) > 1:
-            large.append(chart.figure(_caption(source, chart), "half" if large else "whole"))
+            large.append(chart.figure("" if large else READING, "half" if large else "whole"))
     joint = [label for label in differ if label not in drawn]
     if joint:
         text = f"The effects of {_names(joint)} differ by region, too; they have no curve."
@@ -207,11 +209,11 @@ def _curve_sections(source: Source) -> list[Section]:
     if large:
         title = "Both explanations of the main feature"
         if differ:
-            title = f"{_names(differ)} {'differs' if len(differ) == 1 else 'differ'} by region"
+            title = f"{_names(differ, MOST_IN_TITLE)} {'differs' if len(differ) == 1 else 'differ'} by region"
         sections.append(Section("differ", title, "What differs by region", large))
     elif same and same[0] in drawn:
         chart = FeatureChart(source, same[0])
-        band = "Shaded: where the curves of nine rows in ten lie, each moved to the same mean."
+        band = f"Shaded: where the curves of nine rows in ten lie, each moved to the same mean. {READING}"
         sections.append(
             Section(
                 "differ",
@@ -237,28 +239,20 @@ def _curve_sections(source: Source) -> list[Section]:
         verb = "matters" if len(curves.hardly) == 1 else "matter"
         small.append(Paragraph(f"{_names(curves.hardly)} hardly {verb}."))
     where = "The same everywhere" if differ else "Other features"
-    title = f"{where}: {_names(same)}" if same else "Other features"
+    title = f"{where}: {_names(same, MOST_IN_TITLE)}" if same else "Other features"
     sections.append(Section("same", title, where, small))
     return sections
 
 
-def _names(labels: Sequence[str]) -> str:
+def _names(labels: Sequence[str], most: int = MOST_NAMED) -> str:
     """Some features in a sentence; of many the first."""
-    shown = [shortened(plain(label)) for label in labels[:MOST_NAMED]]
+    shown = [shortened(plain(label)) for label in labels[:most]]
     n_more = len(labels) - len(shown)
     return word_list([*shown, f"{n_more} more"] if n_more else shown)
 
 
 def _range_text(source: Source, size: float) -> str:
     return f"range {source.finding.output.unit.effect(size, bare=True)}"
-
-
-def _caption(source: Source, chart: FeatureChart) -> str:
-    """The range of each curve, by where it holds."""
-    texts = []
-    for curve, label in list(zip(chart.shared, chart.labels, strict=True))[1:]:
-        texts.append(f"{source.finding.output.unit.effect(curve.range, bare=True)} where {label}")
-    return f"Range: {'; '.join(texts)}."
 
 
 # Regions -----------------------------------------------------------------------------------------------
@@ -289,18 +283,16 @@ def _region_card(source: Source, facts: Mapping[str, Any], region: Mapping[str, 
     blocks: list[Block] = []
     if own:
         blocks.append(Paragraph(own[0], "lead"))
-        blocks.append(Paragraph(" ".join(own[1:])))
+        blocks.append(Paragraph(" ".join(own[1:MOST_SENTENCES])))
     blocks.append(Paragraph(f"{figures}."))
-    if region["n_samples"] < FEW_ROWS:
-        blocks.append(
-            Paragraph(f"It has fewer than {FEW_ROWS} search rows: take it as a hint.", "weak")
-        )
     exact = [Paragraph(region["rule"], "code")]
     if region["stop_reason"]:
         exact.append(Paragraph(f"Not split further: {stop_reason_words(region['stop_reason'])}."))
     exact += [Paragraph(sentence) for sentence in region["profile"]]
     blocks.append(Fold("Exact rule, and who is in it", exact))
     aside = f"region {number} · {share(region['share'])} of the rows"
+    if region["n_samples"] < FEW_ROWS:
+        aside += ", few: take it as a hint"
     return Card(
         number,
         f"region-{number}",
@@ -315,24 +307,40 @@ def _region_card(source: Source, facts: Mapping[str, Any], region: Mapping[str, 
 
 
 def _splits_section(facts: Mapping[str, Any]) -> Section:
-    """How often each split is found again."""
-    blocks: list[Block] = []
+    """What each split adds, how often it is found again, and why regions were not split further."""
     stability = facts["stability"]
-    if stability is not None and stability["splits"]:
-        searches = stability["searches"]
-        rows = [
+    found = stability["splits"] if stability is not None else []
+    splits = [line for line in facts["splits"] if line["region"] < 0]
+    rows: list[list[object]] = []
+    for number, line in enumerate(splits):
+        described = f"{_share(line['described_before'])} → {_share(line['described_after'])}"
+        again = instead = "–"
+        if number < len(found):
+            times = found[number]["times"]
+            again = f"{times} of {stability['searches']} ({found[number]['verdict']})"
+            instead = found[number]["instead"] or "–"
+        where = f"{line['where_words'] or ALL_ROWS}: {line['cut_words']}"
+        rows.append([where, described, _share(line["removed"]), again, instead])
+    heads = ["split", "describes", "removes", "found again", "otherwise"]
+    blocks: list[Block] = [Table(heads, rows, left=(0, 1, 2, 3, 4))] if rows else []
+    untaken = [line for line in facts["splits"] if line["region"] >= 0]
+    if untaken and rows:
+        cuts = [
             [
-                f"{split['rule'] or 'all rows'}: {split['cut']}",
-                f"{split['times']} of {searches} ({split['verdict']})",
-                split["between"] or "the same",
-                split["instead"] or "–",
+                RegionLabel(line["region"], line["where_words"]),
+                line["cut_words"] or "–",
+                _share(line["removed"]),
+                line["reason"],
             ]
-            for split in stability["splits"]
+            for line in untaken
         ]
-        blocks.append(
-            Table(["split", "found again", "cut at", "otherwise"], rows, left=(0, 1, 2, 3))
-        )
+        heads = ["region", "best further cut", "would remove", "not made"]
+        blocks.append(Fold("Cuts that were not made", [Table(heads, cuts, left=(0, 1, 2, 3))]))
     return Section("splits", "What each split adds", "What each split adds", blocks)
+
+
+def _share(value: float | None) -> str:
+    return UNKNOWN if value is None else share(max(value, 0.0))
 
 
 # Rows --------------------------------------------------------------------------------------------------
@@ -388,7 +396,7 @@ def _row_card(source: Source, facts: Mapping[str, Any], row: Mapping[str, Any]) 
     first, *others = row["sentences"]
     blocks: list[Block] = [
         Paragraph(first, "lead"),
-        Paragraph(" ".join(others)),
+        Fold("In words", [Paragraph(" ".join(others))]),
         Table(["feature", "value", "adds"], parts, left=(0, 1)),
     ]
     aside = f"region {row['region']}"
@@ -401,16 +409,13 @@ def _row_card(source: Source, facts: Mapping[str, Any], row: Mapping[str, Any]) 
 def _trust_section(facts: Mapping[str, Any]) -> Section:
     """What is found again, notes, how the regions do on rows given for testing, and why so many regions."""
     blocks: list[Block] = []
-    stability = facts["stability"]
-    if stability is not None:
-        blocks.append(Paragraph(stability["sentence"]))
-    elif len(facts["regions"]) > 1:
-        blocks.append(
-            Paragraph(
-                "Whether other rows would give the same splits: g.stability() of the fit that searched tells it."
-            )
-        )
-    blocks += [Paragraph(note, "note") for note in facts["finding"]["notes"]]
+    finding = facts["finding"]
+    if finding["stability"]:
+        blocks.append(Paragraph(finding["stability"]))
+    elif facts["stability"] is None and len(facts["regions"]) > 1:
+        text = "Whether other rows would give the same splits: g.stability() of the fit that searched tells it."
+        blocks.append(Paragraph(text))
+    blocks += [Paragraph(note, "note") for note in finding["notes"]]
     tested = facts["evaluation"]
     if tested is not None:
         removed = share(1.0 - tested["remaining"]) if tested["remaining"] <= 1 else "none"
@@ -432,7 +437,7 @@ def _trust_section(facts: Mapping[str, Any]) -> Section:
         ]
         heads = ["regions", "alpha", "left, search rows", "left, left-out rows"]
         blocks.append(Fold("Heterogeneity that fewer regions would leave", [Table(heads, rows)]))
-    blocks += [Paragraph(warning, "note") for warning in facts["finding"]["warnings"]]
+    blocks += [Paragraph(warning, "note") for warning in finding["warnings"]]
     return Section("trust", "How certain this is", "How certain this is", blocks)
 
 
@@ -515,7 +520,9 @@ def made_block(facts: Mapping[str, Any]) -> Fold:
 
 def document_of(source: Source, facts: Mapping[str, Any], sections: Sequence[Section]) -> Document:
     """The report without its pictures, for a terminal and for Markdown."""
-    blocks: list[Block] = [Paragraph(facts["title"]), *opening(source, facts)]
+    blocks: list[Block] = [Paragraph(facts["title"])]
+    blocks += [block for block in opening(source, facts) if isinstance(block, Paragraph)]
+    blocks.append(Paragraph(facts["finding"]["curves"]))
     blocks += _tree_blocks(source)
     for section in sections:
         parts = [part for block in section.blocks for part in _in_text(block)]
@@ -542,7 +549,7 @@ def _tree_blocks(source: Source) -> list[Block]:
 def _in_text(block: Block | Figure | Card) -> list[Block]:
     """What texts say of a block of the page: of a figure what its caption says, of a card its sentences."""
     if isinstance(block, Figure):
-        return [Paragraph(f"{block.name}: {block.caption}")] if block.caption else []
+        return []
     if isinstance(block, Card):
         sentences = [part.text for part in block.blocks if isinstance(part, Paragraph)]
         return [Paragraph(f"{RegionLabel(block.region, block.label)}: {' '.join(sentences)}")]

@@ -39,6 +39,8 @@ MAX_SAMPLES = 1000  # rows of each table that are used, if the user does not say
 MAX_POINTS = 24  # values of an ordered feature at which a curve is shown
 LEVEL = 0.95  # confidence level of all intervals of a comparison
 ROUNDING = 1e-9  # differences below this part of a figure are rounding
+FIGURE_ROUNDING = 1e-12  # share of the largest prediction below which an importance is rounding
+SHOWN_AS_NOTHING = 1e-3  # share of the larger of two figures below which a sentence says 0
 TINY = 1e-300  # stands for half an interval of no width
 
 REGION_MEASURES = ("fraction", "mean prediction", "risk", "disagreement")
@@ -275,7 +277,10 @@ def _figures_of_region(
     mass = inside.sum(axis=1)
     shares = inside / mass[:, None]
     predictions, _, losses = values.by_row()
-    risk = np.full(len(mass), np.nan) if losses is None else shares @ losses[rows]
+    rounding = FIGURE_ROUNDING * float(np.abs(predictions).max())
+    risk = np.full(len(mass), np.nan)
+    if losses is not None:
+        risk = _without_rounding(shares @ losses[rows], rounding**2)
     evaluations = values.evaluations.take(rows)
     noise = noise_of(values.fitted.questions[0], evaluations, signs)
     disagreement = np.append(noise.plug_in, noise.moved)
@@ -284,7 +289,16 @@ def _figures_of_region(
     elif values.fitted.level is not None:
         disagreement = disagreement - (noise.plug_in - noise.corrected)
     columns = [mass / weights.sum(axis=1), shares @ predictions[rows], risk, disagreement]
-    return np.stack([*columns, *_importances(values, rows, evaluations, shares)], axis=1)
+    columns += [
+        _without_rounding(importance, rounding)
+        for importance in _importances(values, rows, evaluations, shares)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _without_rounding(figures: FloatArray, rounding: float) -> FloatArray:
+    """A figure on every line of weights; 0 where that of the rows as they are is rounding."""
+    return np.zeros_like(figures) if abs(figures[0]) < rounding else figures
 
 
 def _importances(
@@ -647,9 +661,13 @@ class Comparison(Printable):
         else:
             measure = f"the importance of {shortened(plain(finding.set))}"
         write = share if finding.measure == "fraction" else amount
-        in_case = f"{write(finding.value)} in {plain(finding.case)}"
-        in_first = f"{write(finding.value - finding.difference)} in {plain(self.names[0])}"
-        sentence = f"Region {finding.region} ({title}): {measure} is {in_case}, {in_first}"
+        both = np.array([finding.value, finding.value - finding.difference])
+        both[np.abs(both) < SHOWN_AS_NOTHING * np.abs(both).max()] = 0.0
+        in_case, in_first = map(write, both.tolist())
+        sentence = (
+            f"Region {finding.region} ({title}): {measure} is {in_case} in {plain(finding.case)}, "
+            f"{in_first} in {plain(self.names[0])}"
+        )
         if finding.measure != "fraction":
             ends = f"{signed(finding.difference_low)} to {signed(finding.difference_high)}"
             sentence += f" ({signed(finding.difference)}, {share(LEVEL)} interval {ends})"

@@ -30,7 +30,6 @@ SELDOM = 0.5  # share of searches below which a first split makes the regions te
 WAVERING = ("M09", "N01")  # warnings of models whose answers are not steady
 FURTHER_FEATURE = 0.5  # share of the first feature's figure from which a further one is named
 FURTHER_MODERATOR = 0.2  # share of the main feature's fall that the splits on a moderator remove
-MUTUAL = 4  # features from which on effects are said to depend on each other
 
 Outcome = Literal["regions", "nothing", "noise", "no rule"]
 """How a fit ended.
@@ -111,11 +110,6 @@ class Dependence(NamedTuple):
     sizes: tuple[float, ...] = ()
     moderators: tuple[str, ...] = ()
     first_split: str = ""
-
-    @property
-    def is_mutual(self) -> bool:
-        """Whether so many effects are concerned that they are said to depend on each other."""
-        return len(self.features) >= MUTUAL
 
 
 @dataclass(frozen=True, eq=False)

@@ -338,6 +338,8 @@ def _headline_of_effects(facts: FitFacts, output: OutputWords, counted: Fact) ->
             spread_text = f" ({output.unit.spread(size) if is_rooted else f'±{amount(size)}'})"
         return Sentence(f"Rows differ{spread_text}{_why_no_rule(facts)}", [_stray(facts)])
     finding = _dependence_sentence(facts.dependence, output)
+    if facts.curves is not None and not facts.curves.differs:
+        finding = _means_differ(facts, output)
     if facts.described is None or facts.fitted.level is None:
         return finding
     return _nearly_enough(facts, facts.described, finding)
@@ -395,19 +397,26 @@ def _dependence_sentence(dependence: Dependence, output: OutputWords) -> Sentenc
         text = f"Effects{on_output} differ between regions, which {first_split} divides first."
     elif not names:
         text = f"Effects{on_output} differ between regions."
-    elif dependence.is_mutual:
-        effects = f"The effects of {_first_names(names, MOST_NAMED)}{on_output}"
-        on_first_split = ""
-        if first_split and first_split not in names:
-            on_first_split = f"on {first_split} and "
-        text = f"{effects} depend {on_first_split}on each other."
     else:
         effects = "The effect" if len(names) == 1 else "The effects"
         verb = "differ" if not moderators else "depend"
         verb += "s" if len(names) == 1 else ""
         where = f"on {word_list(moderators)}" if moderators else "between regions"
-        text = f"{effects} of {word_list(names)}{on_output} {verb} {where}."
+        text = f"{effects} of {_first_names(names, MOST_NAMED)}{on_output} {verb} {where}."
     return Sentence(text, facts)
+
+
+def _means_differ(facts: FitFacts, output: OutputWords) -> Sentence:
+    """That regions have the same curves, and differ in their mean alone."""
+    leaves = [] if facts.figures is None else facts.figures.leaves
+    stated = [Fact("mean prediction", leaf.mean, regions=(leaf.region,)) for leaf in leaves]
+    ends = ""
+    if stated:
+        means = [fact.value for fact in stated]
+        low, high = (output.unit.level(end) for end in (min(means), max(means)))
+        ends = f" ({low} to {high})"
+    text = f"Regions differ in their mean prediction{ends}, not in the effects of features."
+    return Sentence(text, stated or [_n_regions(facts)])
 
 
 def _first_names(names: Sequence[str], most: int) -> str:
@@ -650,18 +659,30 @@ def _curves_line(facts: FitFacts) -> Sentence:
     if any(curve.column is None for curve in curves):
         text = f"{len(curves)} effects describe {in_regions} (one of each feature or group: {overall})."
         return Sentence(text, stated)
+    splits = [name for rule in facts.fitted.partition.rules for name, _ in rule.conditions]
+    same = [label for label in curves.same if label not in splits]
+    hardly = [label for label in curves.hardly if label not in splits]
+    dividing = [label for label in (*curves.same, *curves.hardly) if label in splits]
     clauses = []
     for labels, singular, plural in (
         (curves.differs, "differs by region", "differ by region"),
-        (curves.same, "is the same everywhere", "are the same everywhere"),
-        (curves.hardly, "hardly matters", "hardly matter"),
+        (same, "is the same everywhere", "are the same everywhere"),
+        (
+            dividing,
+            "divides the regions and has one curve",
+            "divide the regions and have one curve each",
+        ),
+        (hardly, "hardly matters", "hardly matter"),
     ):
         names = [feature_text(label) for label in labels]
         if names:
             verb = singular if len(names) == 1 else plural
             clauses.append(f"{_first_names(names, MOST_LISTED)} {verb}")
         stated += [Fact(plural, 1.0, feature=label) for label in labels]
-    opening = f"{len(curves)} curves describe {in_regions} (one curve per feature: {overall})"
+    with_means = "" if curves.differs else " and the mean prediction of each region"
+    opening = (
+        f"{len(curves)} curves{with_means} describe {in_regions} (one curve per feature: {overall})"
+    )
     return Sentence(f"{opening}: {'; '.join(clauses)}.", stated)
 
 
@@ -673,7 +694,7 @@ def _details(facts: FitFacts, output: OutputWords) -> Sentence:
         return _hidden_by_average(facts, facts.curves.everywhere, output)
     sentences = []
     dependence = facts.dependence
-    if dependence.features and not dependence.is_mutual:
+    if dependence.features:
         sentences.append(_main_feature(facts, dependence.features[0], output))
     quiet = facts.quiet_regions
     if quiet:
@@ -852,27 +873,7 @@ def _quiet(facts: FitFacts) -> Sentence:
     return Sentence(text, stated)
 
 
-# Features and regions of a report ---------------------------------------------------------------------
-
-
-def feature_sentence(facts: FitFacts, feature: str, output: OutputWords) -> Sentence:
-    """What a feature does on all rows; empty for one that hardly matters, and where no curve is known.
-
-    Parameters
-    ----------
-    facts : FitFacts
-    feature : str
-        As `SharedCurves` calls it.
-    output : OutputWords
-    """
-    curves = () if facts.curves is None else facts.curves.everywhere
-    for curve in curves:
-        is_large = curve.range > FLAT * facts.largest_range
-        if curve.label == feature and curve.spread > HIDDEN * curve.range and is_large:
-            return _little_on_average(curve, output)
-        if curve.label == feature and is_large:
-            return _curve_sentence(facts, curve, output)
-    return NOTHING
+# Regions of a report ------------------------------------------------------------------------------------
 
 
 def _curve_sentence(facts: FitFacts, curve: SharedCurve, output: OutputWords) -> Sentence:
@@ -1016,7 +1017,10 @@ def _rows(facts: FitFacts) -> Sentence:
     search_rows = f"{n_search:,} of them (search rows)"
     if n_search == n_rows:
         search_rows = "all of them"
+    stated = [Fact("rows", n_search), Fact("rows", n_held_out, rows="held-out")]
     sentences = [f"Rows: {n_rows:,}."]
+    if facts.is_constant:
+        return Sentence(sentences[0], stated)
     if n_held_out > 0:
         sentences.append(f"Regions, curves and means come from {search_rows};")
         sentences.append(
@@ -1028,5 +1032,4 @@ def _rows(facts: FitFacts) -> Sentence:
     n_unused = n_rows - n_search - n_held_out
     if n_unused > 0:
         sentences.append(f"{n_unused:,} were not used.")
-    stated = [Fact("rows", n_search), Fact("rows", n_held_out, rows="held-out")]
     return Sentence(" ".join(sentences), stated)

@@ -437,6 +437,8 @@ class Growth:
         """What tells which cuts of a node are best."""
         if self.tables is None:
             return OnEvaluations(self.problem, node.outputs, self.options.max_candidates)
+        if node.depth == 0:
+            return self.tables.deciding()
         return self.tables.take(node.places).deciding()
 
     def _sharpened(
@@ -525,7 +527,7 @@ def _tables(problem: Problem, min_samples: int) -> Tables | None:
             continue
         if not isinstance(measure, ResolvedQuestion):
             return None
-        moments = moments_of(measure, problem.sample.outputs[measure.output])
+        moments = moments_of(measure, problem.sample.outputs[measure.output], problem.is_repeated)
         if moments is None:
             return None
         sets += [(factor, of_sets) for of_sets in moments]

@@ -17,7 +17,7 @@ import numpy as np
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.regions import Node as RegionNode, Split, find_column, satisfied
 from granite_xai.search.cuts import Cut, Cuts
-from granite_xai.search.growth import Growth, Node, OpenNode
+from granite_xai.search.growth import Growth, Node, OpenNode, Scorer
 from granite_xai.search.lookahead import CutTree
 from granite_xai.search.problem import Problem
 from granite_xai.search.tables import LEFT
@@ -140,7 +140,7 @@ class _Split:
         behind: float | None = None
         for cuts in candidates:
             if cuts.column == inner.cut.column:
-                for place in self._places(node, inner, region, cuts):
+                for place in self._places(scorer, node, inner, region, cuts):
                     (below if place.share_left < of_itself.share_left else above).append(place)
                 continue
             remaining = scorer.sides([cuts.along])[0].sum(axis=0)
@@ -176,9 +176,11 @@ class _Split:
             inner = below
         return node, inner, region
 
-    def _places(self, node: OpenNode, inner: CutTree, region: Node, cuts: Cuts) -> Iterator[_Place]:
+    def _places(
+        self, scorer: Scorer, node: OpenNode, inner: CutTree, region: Node, cuts: Cuts
+    ) -> Iterator[_Place]:
         """Cuts of the column of the split, and whether the tree with them leaves nearly the same."""
-        remaining = self._remaining(node, inner)
+        remaining = self._remaining(scorer, node, inner)
         of_itself = remaining(Cuts.of([inner.cut], self.growth.codes(cuts.column, node.places)))[0]
         gain = region.objective - sum(leaf.objective for leaf in region.leaves())
         limit = of_itself + LOSS_ON_PLATEAU * gain
@@ -187,9 +189,10 @@ class _Split:
             if cut != inner.cut:
                 yield _Place(float(share_left), cut, bool(left <= limit))
 
-    def _remaining(self, node: OpenNode, inner: CutTree) -> Callable[[Cuts], FloatArray]:
+    def _remaining(
+        self, scorer: Scorer, node: OpenNode, inner: CutTree
+    ) -> Callable[[Cuts], FloatArray]:
         """What the regions below leave in sum, if other cuts stood in the place of a split."""
-        scorer = self.growth.scorer(node)
         node_cuts = self.growth.node_cuts(node.places)
         regions = []
         for side, below in enumerate(inner.below):

@@ -105,6 +105,8 @@ class Problem:
         Where notes for the user go.
     seed : int
         For whatever is drawn.
+    is_repeated : bool
+        Whether the search repeats another one on some of its rows.
     report_progress : callable
         Takes how many more rows were measured as a part of some region.
     """
@@ -120,6 +122,7 @@ class Problem:
     n_jobs: int | None = None
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     seed: int = 0
+    is_repeated: bool = False
     report_progress: Callable[[float], None] = nobody_watches
 
     @property
