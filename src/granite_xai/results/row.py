@@ -74,10 +74,10 @@ class RowExplanation(Printable):
     shares : array of shape (n_sets,)
         Share of the region's rows that have an equal value; NaN for groups.
     contributions, errors : arrays of shape (n_sets,)
-        What each set adds to the mean, and its standard error; NaN where it is not known (of groups). By the curves of the region,
-        which `Granite.predict` adds up; or by the other explanation of the question, where that adds up to the
-        prediction (Shapley values, say), against the fitting rows of the region: of more than 1,000, against a random
-        sample of 1,000 (against all of them without a confidence level).
+        What each set adds to the mean, and its standard error; NaN where it is not known (of groups). By the curves of
+        the region, which `Granite.predict` adds up; or by the other explanation of the question, where that adds up to
+        the prediction (Shapley values, say), against the fitting rows of the region: of more than 1,000, against a
+        random sample of 1,000 (against all of them without a confidence level).
     changes : tuple of (region, condition, distance, words)
         What would bring the row into another region, the nearest first.
     curves : tuple of SharedCurve or None
