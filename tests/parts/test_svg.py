@@ -13,10 +13,10 @@ from granite_xai.document.svg import (
     DrawnCurve,
     Frame,
     Strip,
+    curve_classes,
     element,
     paint_curves,
     paint_overview,
-    region_class,
     spread_out,
 )
 from granite_xai.tables import read_table
@@ -88,13 +88,9 @@ def test_narrow_figures_have_numbers_in_place_of_rules():
     assert 'data-r="0 2"' in chart
 
 
-def test_colour_is_that_of_the_first_region():
-    assert [region_class(regions) for regions in (None, 3, (2, 5), 99)] == [
-        "rall",
-        "r3",
-        "r2",
-        "rx",
-    ]
+def test_one_colour_is_one_region_and_shared_curves_have_inks_of_their_own():
+    regions = (None, (3,), (2, 5), (99,), (0, 1))
+    assert curve_classes(regions) == ["rall", "r3", "s0", "rx", "s1"]
 
 
 def overview(effects, shades, scope="all"):

@@ -128,7 +128,7 @@ def test_other_explanations_are_drawn_beside_the_curves(X):
     rows = X.assign(b=X["a"] + 0.3 * X["b"])
     told = gx.explain(interacting, rows, question="mplot-pdp", search="greedy", max_depth=1)
     assert 'class="side ' in told.html()
-    assert "Dashed: M-plot" in told.html()
+    assert "Dotted: M-plot" in told.html()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeVar, Protocol
 
 from granite_xai.base.text import aligned, plain, shortened
 
@@ -229,7 +229,7 @@ class Table:
 
     @property
     def _shown(self) -> list[Sequence[object]]:
-        return [self.head, *self.rows[:LINES_SHOWN]]
+        return [self.head, *_first(self.rows, LINES_SHOWN)]
 
 
 class TreeLine(NamedTuple):
@@ -251,7 +251,7 @@ class Tree:
     def as_text(self, width: int | None) -> str:
         """For a terminal."""
         cells = [["", *self.head]]
-        for line in self.lines[:NODES_SHOWN]:
+        for line in _first(self.lines, NODES_SHOWN):
             label = shortened(f"{line.branch}{plain(line.label)}", LONGEST_LABEL)
             cells.append([label, *(plain(figure) for figure in line.figures)])
         return "\n".join([aligned(cells), *_more(self.lines, NODES_SHOWN)])
@@ -259,7 +259,7 @@ class Tree:
     def as_html(self) -> str:
         """For a notebook."""
         cells = [["region", *map(_cell_html, self.head)]]
-        for line in self.lines[:NODES_SHOWN]:
+        for line in _first(self.lines, NODES_SHOWN):
             label = 2 * line.depth * INDENT + line.label.html()
             cells.append([label, *map(_cell_html, line.figures)])
         return _table_html(cells, left=(0,)) + _more_html(self.lines, NODES_SHOWN)
@@ -267,15 +267,23 @@ class Tree:
     def as_markdown(self) -> str:
         """For a model card."""
         cells = [["region", *map(_escaped, self.head)]]
-        for line in self.lines[:NODES_SHOWN]:
+        for line in _first(self.lines, NODES_SHOWN):
             label = 2 * line.depth * INDENT + _escaped(line.label)
             cells.append([label, *map(_escaped, line.figures)])
         return "\n\n".join([_table_markdown(cells), *_more(self.lines, NODES_SHOWN)])
 
 
+Entry = TypeVar("Entry")
+
+
+def _first(entries: Sequence[Entry], n_shown: int) -> Sequence[Entry]:
+    """Entries that are shown: of many the first, and all of them where one would be left."""
+    return entries if len(entries) == n_shown + 1 else entries[:n_shown]
+
+
 def _more(entries: Sequence[object], n_shown: int) -> list[str]:
     """How many entries are not shown; nothing where all are."""
-    n_more = len(entries) - n_shown
+    n_more = len(entries) - len(_first(entries, n_shown))
     return [f"… and {n_more:,} more"] if n_more > 0 else []
 
 

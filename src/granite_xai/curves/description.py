@@ -25,7 +25,7 @@ from granite_xai.base.typing import (
     union,
 )
 from granite_xai.curves.curves import RowCurves, pdp_of_regions, row_curves
-from granite_xai.curves.shared import SharedCurve, SharedCurves
+from granite_xai.curves.shared import REACH, SharedCurve, SharedCurves, reached_levels
 from granite_xai.curves.sharing import Nodes, budget, hardly_matters, shared_nodes
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.values import Cells
@@ -33,8 +33,6 @@ from granite_xai.regions import Partition
 from granite_xai.tables import Column, Table
 
 NONE: FloatArray = np.zeros(0)
-REACH = (0.05, 0.95)
-"""Share of the rows up to which a range goes, from below and from above."""
 
 
 class NodeEffects(NamedTuple):
@@ -412,14 +410,5 @@ class CurveMaker:
 
 def _range(column: Column, effects: FloatArray, shares: FloatArray) -> float:
     """Largest less smallest effect: where an order has numbers without the outer rows on both sides."""
-    occurs = shares > 0.0
-    if column.kind in ("numeric", "date"):
-        up_to = np.cumsum(shares[1:])
-        present = up_to[-1] if len(up_to) else 0.0
-        below = up_to - shares[1:]
-        low, high = (share * present for share in REACH)
-        occurs[1:] &= (up_to > low) & (below < high)
-        occurs[0] = shares[0] > REACH[0]
-    if not occurs.any():
-        return 0.0
-    return float(np.ptp(effects[occurs]))
+    reached = reached_levels(column, shares)
+    return float(np.ptp(effects[reached])) if reached.any() else 0.0

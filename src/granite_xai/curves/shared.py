@@ -20,10 +20,13 @@ import numpy as np
 
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.options import unknown
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, subsets, union
+from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, subsets, union
 from granite_xai.curves.curves import RowCurves, as_numbers, sortable_levels
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Outline, Table, frame, require_rows
+
+REACH = (0.05, 0.95)
+"""Share of the rows up to which a range goes, from below and from above."""
 
 ROLES = ("differs", "same", "hardly")
 """Of a piece: regions have different curves of it; all have the same; it hardly matters."""
@@ -83,6 +86,13 @@ class SharedCurve:
         return f"{', '.join(others)} and {last}" if others else last
 
     @property
+    def reached(self) -> BoolArray:
+        """The levels among which its range is taken, missing first, (1 + levels,); of several features empty."""
+        if self.column is None:
+            return np.zeros(0, dtype=np.bool_)
+        return reached_levels(self.column, self.shares)
+
+    @property
     def errors(self) -> FloatArray:
         """Standard error of each effect, (1 + levels,)."""
         return self.row_curves.value.errors
@@ -126,6 +136,26 @@ class SharedCurve:
             )
         # A missing value has the code -1, which reads the last entry.
         return np.append(by_level, of_missing)[column.codes]
+
+
+def reached_levels(column: Column, shares: FloatArray) -> BoolArray:
+    """Levels between the 5% and the 95% point of some rows, of numbers and dates; of others those that occur.
+
+    Parameters
+    ----------
+    column : Column
+    shares : array of shape (1 + levels,)
+        Of the rows that are missing, or have each level.
+    """
+    occurs = shares > 0.0
+    if column.kind in ("numeric", "date"):
+        up_to = np.cumsum(shares[1:])
+        present = up_to[-1] if len(up_to) else 0.0
+        below = up_to - shares[1:]
+        low, high = (share * present for share in REACH)
+        occurs[1:] &= (up_to > low) & (below < high)
+        occurs[0] = shares[0] > REACH[0]
+    return np.asarray(occurs)
 
 
 @dataclass(frozen=True, eq=False)

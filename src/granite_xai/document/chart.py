@@ -87,6 +87,8 @@ class FeatureAxis:
         By which levels without an order are sorted, the highest first. None: as the column has them.
     most_places : int
         Along a line.
+    also : array of int, optional
+        Codes of numbers and dates that have a place, too.
 
     Attributes
     ----------
@@ -122,6 +124,7 @@ class FeatureAxis:
         counts: FloatArray | None = None,
         effects: FloatArray | None = None,
         most_places: int = MOST_PLACES,
+        also: IntArray | None = None,
     ) -> None:
         self.column = column
         self.name = name or column.name
@@ -131,7 +134,7 @@ class FeatureAxis:
         self.log = False
         self.note = ""
         present = self.counts[1:]
-        self.groups = self._groups(present, effects, most_places)
+        self.groups = self._groups(present, effects, most_places, also)
         self._numbers = _days_or_numbers(column.levels, column.kind)
         if self.style == "line" and column.kind == "numeric":
             self._unskew(present)
@@ -176,7 +179,11 @@ class FeatureAxis:
         return len(self.x) - self.has_missing
 
     def _groups(
-        self, counts: FloatArray, effects: FloatArray | None, most_places: int
+        self,
+        counts: FloatArray,
+        effects: FloatArray | None,
+        most_places: int,
+        also: IntArray | None,
     ) -> list[IntArray]:
         """Codes of the levels at each place."""
         n_levels = len(counts)
@@ -184,6 +191,7 @@ class FeatureAxis:
             codes = spread_out(counts, most_places)
             if self.labelled:  # neighbours share a place
                 return np.split(np.arange(n_levels), codes[1:])
+            codes = codes if also is None else np.union1d(codes, also)
             return [np.array([code]) for code in codes]
         common = np.sort(np.argsort(-counts, kind="stable")[:MOST_LABELS])
         rare = np.setdiff1d(np.arange(n_levels), common)

@@ -3,11 +3,13 @@
 All text is escaped here. Shapes carry classes, which ``report/templates/style.css`` colours and
 ``report/templates/script.js`` shows or hides:
 
-- colour: ``r0``, ``r1``, … a region; ``rall`` all rows; ``rx`` regions beyond the palette; ``rink`` ink;
+- colour: ``r0``, ``r1``, … a region; ``rall`` all rows; ``rx`` regions beyond the palette; ``s0`` to ``s3`` inks and
+  patterns of lines for curves that several regions share;
   ``v0`` to ``v4`` low to high values of a feature, ``vx`` values without an order;
 - curves: ``ln`` of some regions, ``gl`` of all rows, ``ci`` their band of intervals, ``pt`` points, ``err`` bars of
-  intervals, ``conn`` a thin line between points, ``ice`` the band of the rows' own curves, ``side`` another
-  explanation, ``rug`` bars that show where rows lie, ``dots`` many dots as one path;
+  intervals, ``conn`` a thin line between points, ``out`` and ``hollow`` what lies beyond the range that sentences
+  state, ``ice`` the band of the rows' own curves, ``side`` another explanation, ``rug`` bars that show where rows lie,
+  ``dots`` many dots as one path;
 - axes: ``ax`` an axis, ``grid`` a line across, ``cross`` the line under the pointer;
 - text: ``t`` a title, ``h`` with a halo, ``b`` bold, ``m`` a name as code;
 - choice of a node of the tree: ``k`` is dimmed unless one of its regions (``data-r``) is below the node, ``of`` is
@@ -25,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.text import distinct_labels, shortened, visible
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.document.chart import REGIONS, FeatureAxis, round_ticks
 
 Point = tuple[float, float]  # from the left edge, from the top edge
@@ -45,6 +47,7 @@ HALF_BAND = 4.0  # half the width of the band around a single point
 WIDEST_SHIFT = 12.0  # between points of neighbouring curves at one value of a feature
 FILLED = 0.6  # share of the room of a value that the points of all curves take
 TITLE_LETTERS = 44
+N_SHARED = 4  # inks and patterns of curves that several regions share
 LONGEST_HINT = 200
 
 
@@ -160,15 +163,37 @@ def dots(css_class: str, points: Sequence[Point]) -> str:
     return element("path", f"dots {css_class}", d="".join(commands))
 
 
-def region_class(regions: int | Sequence[int] | None) -> str:
-    """The class that colours some regions, which is that of the first; None: all rows.
+def region_class(region: int) -> str:
+    """The class that colours a region; those beyond the palette share the grey of all rows."""
+    return f"r{region}" if region < len(REGIONS) else "rx"
 
-    Regions beyond the palette share the grey of all rows.
+
+def curve_classes(of_curves: Sequence[Sequence[int] | None]) -> list[str]:
+    """The classes that colour the curves of one figure: one colour is one region.
+
+    Curves that several regions share have inks and patterns of their own.
+
+    Parameters
+    ----------
+    of_curves : sequence of sequences of int
+        Regions of each curve; None: all rows.
+
+    Examples
+    --------
+    >>> curve_classes([None, (2,), (0, 1), (3, 4)])
+    ['rall', 'r2', 's0', 's1']
     """
-    if regions is None:
-        return "rall"
-    first = regions if isinstance(regions, int) else regions[0]
-    return f"r{first}" if first < len(REGIONS) else "rx"
+    classes = []
+    n_shared = 0
+    for regions in of_curves:
+        if regions is None:
+            classes.append("rall")
+        elif len(regions) == 1:
+            classes.append(region_class(regions[0]))
+        else:
+            classes.append(f"s{n_shared % N_SHARED}")
+            n_shared += 1
+    return classes
 
 
 # Scales ------------------------------------------------------------------------------------------------
@@ -244,6 +269,12 @@ class DrawnCurve(NamedTuple):
         What stands at its end.
     mark : str
         The same where there is little room.
+    dashed : array of shape (n_places,), optional
+        Another explanation.
+    is_outer : array of shape (n_places,), optional
+        Where it lies beyond the range that sentences state: thin there. None: nowhere.
+    is_passed : array of shape (n_places,), optional
+        Which values its line passes over, because no row has them. None: none.
     """
 
     y: FloatArray
@@ -254,6 +285,8 @@ class DrawnCurve(NamedTuple):
     label: str = ""
     mark: str = ""
     dashed: FloatArray | None = None
+    is_outer: BoolArray | None = None
+    is_passed: BoolArray | None = None
 
 
 def paint_curves(
@@ -304,19 +337,19 @@ def paint_curves(
     x = [frame.x(axis.scaled(place)) for place in axis.x]
     place_width = FILLED * (frame.right - frame.left) / max(len(x), 1)
     step = min(WIDEST_SHIFT, place_width / len(curves)) if axis.style == "points" else 0.0
-    tails: list[tuple[Point, str, str]] = []
-    for number, curve in enumerate(curves):
+    tails: list[_Tail] = []
+    looks = curve_classes([curve.regions for curve in curves])
+    for number, (curve, look) in enumerate(zip(curves, looks, strict=True)):
         shift = (number - (len(curves) - 1) / 2) * step
         places = [place + shift for place in x]
         shown_with = "all" if curve.regions is None else " ".join(map(str, curve.regions))
-        look = region_class(curve.regions)
         band = _ice_band(frame, axis, places, curve, look)
         if band:
             shapes.append(band if band_of_all else group("of", [band], data_band=shown_with))
         shapes.append(group("k", _curve(frame, axis, places, curve, look), data_r=shown_with))
         known = [(at, frame.y(y)) for at, y in zip(places, curve.y, strict=True) if np.isfinite(y)]
         if known and labels[number]:
-            tails.append((known[-1], labels[number], shown_with))
+            tails.append(_Tail(known[-1], labels[number], shown_with, look))
     shapes += _labels(frame, tails, NEAR_END if axis.style == "line" else 0.0)
     shapes.append(line("cross", (0, frame.top), (0, frame.bottom)))
     return figure(
@@ -369,7 +402,13 @@ def _row_bars(frame: Frame, axis: FeatureAxis) -> str:
 def _curve(
     frame: Frame, axis: FeatureAxis, x: Sequence[float], curve: DrawnCurve, look: str
 ) -> list[str]:
-    """A line in the band of its intervals, or points with bars; missing values are a point of their own."""
+    """A line in the band of its intervals, or points with bars; missing values are a point of their own.
+
+    Beyond the range that sentences state lines are thin and dashed, and points hollow.
+    """
+    nowhere = np.zeros(len(x), dtype=np.bool_)
+    is_outer = nowhere if curve.is_outer is None else curve.is_outer
+    is_passed = nowhere if curve.is_passed is None else curve.is_passed
     points = [
         (place, frame.y(y)) if np.isfinite(y) else None for place, y in zip(x, curve.y, strict=True)
     ]
@@ -377,24 +416,51 @@ def _curve(
     for place, y, half in zip(x, curve.y, curve.half_widths, strict=True):
         is_known = np.isfinite(y) and np.isfinite(half)
         spans.append((place, frame.y(y + half), frame.y(y - half)) if is_known else None)
-    n_joined = axis.n_present if axis.style == "line" else 0
+    is_line = axis.style == "line"
+    n_joined = axis.n_present if is_line else 0
+    joined = [place for place in range(axis.n_present) if not is_passed[place]]
+    inner = [place for place in joined if not is_outer[place]]
+    first, last = (inner[0], inner[-1]) if inner else (axis.n_present, axis.n_present)
+    ends = (
+        [place for place in joined if place <= first],
+        [place for place in joined if place >= last],
+    )
     shapes = []
-    if n_joined:
-        band = [span for span in spans[:n_joined] if span is not None]
-        if band:
-            shapes.append(area(f"ci {look}", band))
-        shapes.append(line(f"{'gl' if curve.regions is None else 'ln'} {look}", *points[:n_joined]))
-    elif axis.ordered:
-        shapes.append(line(f"conn {look}", *points[: axis.n_present]))
-    for span, point in list(zip(spans, points, strict=True))[n_joined:]:
+    if is_line:
+        shapes += _interval_band(spans, ends, inner, look)
+    if is_line or axis.ordered:
+        kind = "conn"
+        if is_line:
+            kind = "gl" if curve.regions is None else "ln"
+        beyond = [[points[place] for place in end] for end in ends]
+        shapes += [line(f"out {look}", *end) for end in beyond if len(end) - end.count(None) > 1]
+        shapes.append(line(f"{kind} {look}", *(points[place] for place in inner)))
+    for place in range(n_joined, len(x)):
+        span, point = spans[place], points[place]
         if span is not None and span[1] < span[2]:
             shapes.append(line(f"err {look}", (span[0], span[1]), (span[0], span[2])))
         if point is not None:
-            shapes.append(element("circle", f"pt {look}", cx=point[0], cy=point[1], r=3.4))
+            hollow = " hollow" if is_outer[place] else ""
+            shapes.append(element("circle", f"pt{hollow} {look}", cx=point[0], cy=point[1], r=3.4))
     if curve.dashed is not None:
         other = zip(x, curve.dashed, strict=True)
         places = [(place, frame.y(y)) if np.isfinite(y) else None for place, y in other]
         shapes.append(line(f"side {look}", *places[: axis.n_present]))
+    return shapes
+
+
+def _interval_band(
+    spans: Sequence[tuple[float, float, float] | None],
+    ends: Sequence[Sequence[int]],
+    inner: Sequence[int],
+    look: str,
+) -> list[str]:
+    """The band of the intervals of a line, fainter beyond the range that sentences state."""
+    shapes = []
+    for css_class, places in (("ci", inner), *(("ci far", end) for end in ends)):
+        band = [span for place in places if (span := spans[place]) is not None]
+        if len(band) > 1:
+            shapes.append(area(f"{css_class} {look}", band))
     return shapes
 
 
@@ -415,21 +481,33 @@ def _ice_band(
     return "".join(parts)
 
 
-def _labels(frame: Frame, tails: Sequence[tuple[Point, str, str]], near_end: float) -> list[str]:
+class _Tail(NamedTuple):
+    """The end of a curve, its label, the regions that it is shown with, and its colour."""
+
+    end: Point
+    text: str
+    shown_with: str
+    look: str
+
+
+def _labels(frame: Frame, tails: Sequence[_Tail], near_end: float) -> list[str]:
     """Labels beside the ends of curves, one below the other; those of curves that end early stand above their end."""
     shapes = []
     edge = frame.left + near_end * (frame.right - frame.left)
-    at_edge = sorted((tail for tail in tails if tail[0][0] >= edge), key=lambda tail: tail[0][1])
-    heights = spread_out([point[1] for point, _, _ in at_edge], (frame.top, frame.bottom))
-    for (_, text, shown_with), y in zip(at_edge, heights, strict=True):
-        label = text_at(frame.right + LABEL_GAP, y + 4, text, "h b")
-        shapes.append(group("k", [label], data_r=shown_with))
-    for (x, y), text, shown_with in tails:
+    at_edge = sorted((tail for tail in tails if tail.end[0] >= edge), key=lambda tail: tail.end[1])
+    heights = spread_out([tail.end[1] for tail in at_edge], (frame.top, frame.bottom))
+    for tail, y in zip(at_edge, heights, strict=True):
+        label = text_at(frame.right + LABEL_GAP, y + 4, tail.text, f"h b {tail.look}")
+        shapes.append(group("k", [label], data_r=tail.shown_with))
+    for tail in tails:
+        x, y = tail.end
         if x < edge:
-            fits = x + LETTER_WIDTH * len(text) < frame.size[0]
+            fits = x + LETTER_WIDTH * len(tail.text) < frame.size[0]
             anchor = None if fits else "end"
-            label = text_at(x, max(y - 8, frame.top), text, "h b", text_anchor=anchor)
-            shapes.append(group("k", [label], data_r=shown_with))
+            label = text_at(
+                x, max(y - 8, frame.top), tail.text, f"h b {tail.look}", text_anchor=anchor
+            )
+            shapes.append(group("k", [label], data_r=tail.shown_with))
     return shapes
 
 

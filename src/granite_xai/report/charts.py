@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.algebra.catalog import title
 from granite_xai.base.document import Table
-from granite_xai.base.text import shortened
+from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.shared import SharedCurve
 from granite_xai.document.chart import FeatureAxis, level_counts
@@ -58,6 +58,10 @@ class Figure:
         Its numbers, which are read by keys.
     width : "whole", "half" or "third"
         Of the page, that it takes.
+    has_outer : bool
+        Whether a curve goes on beyond the range that sentences state.
+    hint : str
+        What a pointer does there.
     """
 
     name: str
@@ -65,6 +69,8 @@ class Figure:
     charts: Sequence[str]
     values: Table | None = None
     width: str = "whole"
+    has_outer: bool = False
+    hint: str = ""
 
 
 # Curves along a feature --------------------------------------------------------------------------------
@@ -102,21 +108,23 @@ class FeatureChart:
         told = [curve for curve in source.curves.of(label) if curve.node != 0]
         if others is not None:
             told = [_in_region(source, label, region) for region in others if region is not None]
+        self.shared = [everywhere, *(curve for curve in told if self._varies(curve))]
         self.axis = FeatureAxis(
             everywhere.column,
             counts=everywhere.shares * everywhere.n_rows,
             effects=everywhere.effects,
+            also=np.concatenate([_told_levels(curve) for curve in self.shared]),
         )
-        self.shared = [everywhere, *(curve for curve in told if self._varies(curve))]
         estimate = source.fitted.estimate
         level = DEFAULT_LEVEL if estimate is None else estimate.confidence_level
         self._errors_in_half = NormalDist().inv_cdf(0.5 + level / 2)
         labels = curve_labels(source, self.shared[1:], label)
         marks = ["·".join(map(str, curve.regions)) for curve in self.shared[1:]]
         self.labels = ["all rows" if labels else "", *labels]
+        marks = ["all" if labels else "", *marks]
         self.curves = [
             self._drawn(curve, text, mark)
-            for curve, text, mark in zip(self.shared, self.labels, ["", *marks], strict=True)
+            for curve, text, mark in zip(self.shared, self.labels, marks, strict=True)
         ]
         if others is not None:
             self.curves = [self._beside(curve, others) for curve in self.curves]
@@ -134,6 +142,21 @@ class FeatureChart:
         def at_places(values: FloatArray) -> FloatArray:
             return np.where(is_reached, axis.at_places(values), np.nan)
 
+        # Between the ends of the range a line passes over what no row has where it would leave the range.
+        reached = curve.reached
+        ends = np.flatnonzero(reached[1:])
+        is_outer = np.ones(len(axis.x), dtype=np.bool_)
+        is_passed = np.zeros(len(axis.x), dtype=np.bool_)
+        inside = curve.effects[reached]
+        for place, group in enumerate(axis.groups):
+            is_outer[place] = not reached[group + 1].any()
+            between = len(ends) and ends[0] <= group[0] <= ends[-1]
+            if axis.ordered and is_outer[place] and between:
+                is_outer[place] = False
+                effects = curve.effects[group + 1]
+                is_passed[place] = bool(
+                    effects.max() > inside.max() or effects.min() < inside.min()
+                )
         return DrawnCurve(
             y=centre + at_places(curve.effects),
             half_widths=self._errors_in_half * at_places(curve.errors),
@@ -142,6 +165,8 @@ class FeatureChart:
             regions=None if curve.node == 0 else curve.regions,
             label=label,
             mark=mark,
+            is_outer=is_outer,
+            is_passed=is_passed,
         )
 
     def _beside(self, curve: DrawnCurve, others: Mapping[int | None, FloatArray]) -> DrawnCurve:
@@ -224,13 +249,27 @@ class FeatureChart:
             heights = [float(curve.y[place]) for curve in self.curves]
             rows.append([text, *("" if np.isnan(y) else write(y) for y in heights)])
         values = Table([self.label, *heads], rows)
-        return Figure(self.label, caption, charts, values, width)
+        has_outer = any(
+            bool(np.any(curve.is_outer & np.isfinite(curve.y)))
+            for curve in self.curves
+            if curve.is_outer is not None
+        )
+        return Figure(self.label, caption, charts, values, width, has_outer)
 
     def _level_text(self, value: float) -> str:
         return self.source.finding.output.unit.level(value, bare=True)
 
     def _effect_text(self, value: float) -> str:
         return self.source.finding.output.unit.signed_effect(value, bare=True)
+
+
+def _told_levels(curve: SharedCurve) -> IntArray:
+    """Codes of the levels between which its range is taken, and of those that are highest and lowest there."""
+    codes = np.flatnonzero(curve.reached[1:])
+    if not len(codes):
+        return codes
+    effects = curve.effects[1:][codes]
+    return codes[[0, int(effects.argmin()), int(effects.argmax()), -1]]
 
 
 def _in_region(source: Source, label: str, region: int) -> SharedCurve:
@@ -264,7 +303,7 @@ def both_explanations(source: Source) -> Figure | None:
     }
     chart = FeatureChart(source, labels[number], others=others)
     other = title(names[sides[0]], "first")
-    return chart.figure(f"Lines: average prediction (PDP). Dashed: {other}, in tenths of the rows.")
+    return chart.figure(f"Lines: average prediction (PDP). Dotted: {other}, in tenths of the rows.")
 
 
 def curve_labels(source: Source, curves: Sequence[SharedCurve], feature: str) -> list[str]:
@@ -348,12 +387,13 @@ def overview_figure(source: Source) -> Figure | None:
         )
         for look, width in (("wide", 932.0), ("narrow", NARROW))
     ]
-    left_out = len(sets) - len(strips)
-    caption = (
-        f"The {len(strips)} features with the largest effects; {left_out} more are not shown."
-        if left_out
-        else ""
-    )
+    left_out = np.argsort(-sizes, kind="stable")[MOST_STRIPS:].tolist()
+    caption = ""
+    if left_out:
+        others = f"{len(left_out)} more are"
+        if len(left_out) == 1:
+            others = f"{shortened(plain(explained.sets[left_out[0]][0]))} is"
+        caption = f"The {len(strips)} features with the largest effects; {others} not shown."
     return Figure("effects on single rows", caption, charts)
 
 

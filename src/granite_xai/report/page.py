@@ -19,6 +19,7 @@ from granite_xai.document.svg import N_SHADES, region_class
 from granite_xai.report.charts import Figure
 from granite_xai.report.facts import Source
 from granite_xai.report.sections import Card, Section
+from granite_xai.results.facts import FEW_ROWS
 
 TEMPLATES = Path(__file__).with_name("templates")
 SHADES = (
@@ -60,6 +61,7 @@ def render(
             "noun": "rows stray" if source.is_per_row else "difference",
             "unit": source.unit.noun,
             "size": source.size,
+            "few_rows": FEW_ROWS,
         },
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from granite_xai.algebra.influence import Interactions
@@ -25,7 +25,7 @@ from granite_xai.report.charts import FeatureChart, Figure, both_explanations, o
 from granite_xai.report.facts import Source
 from granite_xai.results.facts import FEW_ROWS
 from granite_xai.results.printed import printed_result
-from granite_xai.results.sentences import in_regions_text, region_sentences
+from granite_xai.results.sentences import DIVIDES, in_regions_text, region_sentences
 
 MOST_LARGE = 6  # charts of features that differ; further ones are small
 MOST_SMALL = 8  # of features that are the same everywhere
@@ -34,6 +34,7 @@ MOST_IN_TITLE = 5
 MOST_LISTED = 10  # features in a table that is not folded
 MOST_SENTENCES = 2  # about a region
 READING = "Point at a chart or use ← → to read values."
+TOLD_RANGE = "Thick: where nine of ten rows of the curve lie; ranges in sentences are of this part."
 
 GLOSSARY = (
     (
@@ -61,7 +62,7 @@ GLOSSARY = (
         "Range",
         (
             "Highest less lowest point of a curve over the rows of its regions, of numbers between the 5% and the 95% "
-            "point of the feature."
+            "point of the feature; beyond these curves are thin and dashed, points hollow."
         ),
     ),
     (
@@ -158,15 +159,15 @@ def opening(source: Source, facts: Mapping[str, Any]) -> list[Block]:
         what = _description_words(source)
         overall = max(described.overall, 0.0)
         in_regions = max(described.in_regions, 0.0)
+        by_region = f"{what} by region, where regions differ"
+        if not source.curves.differs:
+            by_region = f"{what}, and the mean prediction of each region"
         blocks.append(
             Table(
                 ["described", "share of the model"],
                 [
                     [f"{what} for all rows", Bar(share(overall), overall)],
-                    [
-                        f"{what} by region, where regions differ",
-                        Bar(in_regions_text(described).share, in_regions),
-                    ],
+                    [by_region, Bar(in_regions_text(described).share, in_regions)],
                 ],
                 left=(0,),
             )
@@ -186,21 +187,26 @@ def _description_words(source: Source) -> str:
 
 
 def _curve_sections(source: Source) -> list[Section]:
-    """Features that differ by region, each in one chart; those that are the same everywhere; the others' names."""
+    """Features that differ by region, each in one chart; those that divide the regions; those that do neither."""
     curves = source.curves
     drawn = {curve.label for curve in curves.everywhere if curve.column is not None}
     main = source.finding.main_feature
     by_range = {label: max(c.range for c in curves.of(label)) for label in curves.labels}
     differ = sorted(curves.differs, key=lambda label: (label != main, -by_range[label]))
-    same = [label for label in curves.same if by_range[label] > 0]
+    dividing = source.known.dividing
+    same = [label for label in curves.same if by_range[label] > 0 and label not in dividing]
+    hardly = [label for label in curves.hardly if label not in dividing]
     large: list[Block | Figure | Card] = []
     compared = both_explanations(source)
     if compared is not None:
         large.append(compared)
-    for label in [name for name in differ if name in drawn][:MOST_LARGE]:
+    of_many = [label for label in differ if label in drawn]
+    for label in of_many[:MOST_LARGE]:
         chart = FeatureChart(source, label)
         if len(chart.curves) > 1:
-            large.append(chart.figure("" if large else READING, "half" if large else "whole"))
+            large.append(chart.figure("", "half" if large else "whole"))
+    if of_many[MOST_LARGE:]:
+        large.append(_without_chart(of_many[MOST_LARGE:]))
     joint = [label for label in differ if label not in drawn]
     if joint:
         text = f"The effects of {_names(joint)} differ by region, too; they have no curve."
@@ -211,9 +217,9 @@ def _curve_sections(source: Source) -> list[Section]:
         if differ:
             title = f"{_names(differ, MOST_IN_TITLE)} {'differs' if len(differ) == 1 else 'differ'} by region"
         sections.append(Section("differ", title, "What differs by region", large))
-    elif same and same[0] in drawn:
+    elif same and not dividing and same[0] in drawn:
         chart = FeatureChart(source, same[0])
-        band = f"Shaded: where the curves of nine rows in ten lie, each moved to the same mean. {READING}"
+        band = "Shaded: where the curves of nine rows in ten lie, each moved to the same mean."
         sections.append(
             Section(
                 "differ",
@@ -223,36 +229,71 @@ def _curve_sections(source: Source) -> list[Section]:
             )
         )
         same = same[1:]
-    small: list[Block | Figure | Card] = []
-    charts = [FeatureChart(source, label, True) for label in same if label in drawn][:MOST_SMALL]
+    if dividing:
+        title = f"{_names(dividing, MOST_IN_TITLE)} {DIVIDES[len(dividing) > 1]}"
+        blocks = _small_charts(source, dividing)
+        sections.append(Section("divides", title, "What divides the regions", blocks))
+    blocks = _small_charts(source, same)
+    if hardly:
+        verb = "matters" if len(hardly) == 1 else "matter"
+        blocks.append(Paragraph(f"{_names(hardly)} hardly {verb}."))
+    where = "The same everywhere" if differ and same else "Other features"
+    title = f"{where}: {_names(same, MOST_IN_TITLE)}" if same else where
+    sections.append(Section("same", title, where, blocks))
+    return _with_hints(sections)
+
+
+def _small_charts(source: Source, labels: Sequence[str]) -> list[Block | Figure | Card]:
+    """Charts of features that have one curve, on one scale, and the names of further ones."""
+    drawn = [curve.label for curve in source.curves.everywhere if curve.column is not None]
+    charts = [FeatureChart(source, label, True) for label in labels if label in drawn][:MOST_SMALL]
+    blocks: list[Block | Figure | Card] = []
     if charts:
         ends = [chart.limits() for chart in charts]
         limits = (min(low for low, _ in ends), max(high for _, high in ends))
-        small += [
+        blocks += [
             chart.figure(_range_text(source, chart.everywhere.range), "third", limits)
             for chart in charts
         ]
-    others = [label for label in same if label not in {chart.label for chart in charts}]
+    others = [label for label in labels if label not in {chart.label for chart in charts}]
     if others:
-        small.append(Paragraph(f"Without a chart of their own: {_names(others)}."))
-    if curves.hardly:
-        verb = "matters" if len(curves.hardly) == 1 else "matter"
-        small.append(Paragraph(f"{_names(curves.hardly)} hardly {verb}."))
-    where = "The same everywhere" if differ else "Other features"
-    title = f"{where}: {_names(same, MOST_IN_TITLE)}" if same else "Other features"
-    sections.append(Section("same", title, where, small))
-    return sections
+        blocks.append(_without_chart(others))
+    return blocks
+
+
+def _without_chart(labels: Sequence[str]) -> Paragraph:
+    whose = "its" if len(labels) == 1 else "their"
+    return Paragraph(f"Without a chart of {whose} own: {_names(labels)}.")
+
+
+def _with_hints(sections: Sequence[Section]) -> list[Section]:
+    """The first chart says how charts are read, and the first with thin parts what these are."""
+    reading, told_range = READING, TOLD_RANGE
+    hinted = []
+    for section in sections:
+        blocks = list(section.blocks)
+        for place, block in enumerate(blocks):
+            if isinstance(block, Figure):
+                caption = block.caption
+                if block.has_outer and told_range:
+                    caption = f"{caption} {told_range}".strip()
+                    told_range = ""
+                blocks[place] = replace(block, caption=caption, hint=reading)
+                reading = ""
+        hinted.append(replace(section, blocks=blocks))
+    return hinted
 
 
 def _names(labels: Sequence[str], most: int = MOST_NAMED) -> str:
-    """Some features in a sentence; of many the first."""
-    shown = [shortened(plain(label)) for label in labels[:most]]
-    n_more = len(labels) - len(shown)
+    """Some features in a sentence; of many the first, and the number of at least two others."""
+    n_shown = most if len(labels) > most + 1 else len(labels)
+    shown = [shortened(plain(label)) for label in labels[:n_shown]]
+    n_more = len(labels) - n_shown
     return word_list([*shown, f"{n_more} more"] if n_more else shown)
 
 
 def _range_text(source: Source, size: float) -> str:
-    return f"range {source.finding.output.unit.effect(size, bare=True)}"
+    return f"Range {source.finding.output.unit.effect(size, bare=True)}."
 
 
 # Regions -----------------------------------------------------------------------------------------------

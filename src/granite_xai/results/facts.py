@@ -217,6 +217,15 @@ class FitFacts:
 
     # Curves -----------------------------------------------------------------------------------------
 
+    @property
+    def dividing(self) -> tuple[str, ...]:
+        """Features that divide the regions and have one curve."""
+        curves = self.curves
+        if curves is None:
+            return ()
+        splits = {name for rule in self.fitted.partition.rules for name, _ in rule.conditions}
+        return tuple(label for label in (*curves.same, *curves.hardly) if label in splits)
+
     @cached_property
     def described(self) -> Described | None:
         """Share of the model that curves describe; None where it has not been computed yet."""

@@ -47,6 +47,7 @@ from granite_xai.results.shapes import (
 
 MOST_NAMED = 4  # features that the finding names
 MOST_LISTED = 3  # features that a list of the curves names
+MOST_BY_RULE = 2  # small regions that are named by their rules
 MOST_CONTRASTS = 3  # features of which a region says what is its own
 HARDLY = 0.1  # share of a difference that a cause has to have to be named
 NEARLY_ENOUGH = 0.03  # share of the model that regions have to add to be the finding
@@ -54,6 +55,7 @@ LARGE = 0.75  # share described from which one curve per feature is nearly enoug
 STRONGER = 1.3  # ratio of ranges from which a feature is said to do more
 COMPARABLE = 0.3  # ratio of ranges below which strength is the news, not what a curve does
 HIDDEN = 2.0  # how many times the range single rows move where the average is said to hide it
+DIVIDES = ("divides the regions and has one curve", "divide the regions and have one curve each")
 ALIKE = 0.8  # adjusted Rand index from which other searches found nearly the same regions
 
 # The upper bound of what is hidden falls like one over the root of the rows:
@@ -661,19 +663,14 @@ def _curves_line(facts: FitFacts) -> Sentence:
     if any(curve.column is None for curve in curves):
         text = f"{len(curves)} effects describe {in_regions} (one of each feature or group: {overall})."
         return Sentence(text, stated)
-    splits = [name for rule in facts.fitted.partition.rules for name, _ in rule.conditions]
-    same = [label for label in curves.same if label not in splits]
-    hardly = [label for label in curves.hardly if label not in splits]
-    dividing = [label for label in (*curves.same, *curves.hardly) if label in splits]
+    dividing = facts.dividing
+    same = [label for label in curves.same if label not in dividing]
+    hardly = [label for label in curves.hardly if label not in dividing]
     clauses = []
     for labels, singular, plural in (
         (curves.differs, "differs by region", "differ by region"),
         (same, "is the same everywhere", "are the same everywhere"),
-        (
-            dividing,
-            "divides the regions and has one curve",
-            "divide the regions and have one curve each",
-        ),
+        (dividing, *DIVIDES),
         (hardly, "hardly matters", "hardly matter"),
     ):
         names = [feature_text(label) for label in labels]
@@ -989,14 +986,22 @@ def _doubts(facts: FitFacts) -> list[Sentence]:
         Fact("rows", facts.fitted.partition[region].n_samples, regions=(region,))
         for region in small
     ]
-    if len(small) == 1:
-        n_rows = int(stated[0].value)
-        text = f"region {small[0]} has only {n_rows} search rows: take it as a hint."
+    if 0 < len(small) <= MOST_BY_RULE:
+        rules = facts.fitted.partition.rules
+        where = word_list(
+            [f"where {_where(facts, rules[region])} (region {region})" for region in small]
+        )
+        text = f"{where}, there are only {stated[0].value:.0f} search rows: take it as a hint."
+        if len(small) > 1:
+            text = f"{where}, there are fewer than {FEW_ROWS} search rows each: take these regions as hints."
         doubts.append(Sentence(text, stated))
     elif small:
         numbers = word_list([str(region) for region in small])
-        text = f"regions {numbers} have fewer than {FEW_ROWS} search rows each: take them as hints."
-        doubts.append(Sentence(text, stated))
+        of_all = f"{len(small)} of {len(facts.fitted.partition)} regions ({numbers})"
+        if len(small) == len(facts.fitted.partition):
+            of_all = f"all {len(small)} regions"
+        text = f"{of_all} have fewer than {FEW_ROWS} search rows each: take them as hints."
+        doubts.append(Sentence(text, [*stated, _n_regions(facts)]))
     doubts += [Sentence(_capitalised(text), [_stray(facts)]) for text in facts.wavering]
     return doubts
 

@@ -168,13 +168,14 @@ def _refuse_cells(
     if not bad:
         return
     texts = []
-    for column, flags, what in bad[:SHOWN]:
+    n_shown = SHOWN if len(bad) > SHOWN + 1 else len(bad)
+    for column, flags, what in bad[:n_shown]:
         rows = np.flatnonzero(flags)
         plural = "s" if len(rows) > 1 and what != "NaN" else ""
         cells = count_text(len(rows), what + plural, table.row_labels(rows[:SHOWN]))
         texts.append(f"{column_text(column.name, column.position)} has {cells}")
-    if len(bad) > SHOWN:
-        texts.append(f"and {len(bad) - SHOWN} more columns")
+    if len(bad) > n_shown:
+        texts.append(f"and {len(bad) - n_shown} more columns")
     any_flag = np.any([flags for _, flags, _ in bad], axis=0)
     raise InputError(
         f"{argument} {'; '.join(texts)}.",
