@@ -3,7 +3,8 @@
 ``python -m experiments.chance --workers 16 --minutes 8 --out chance.json`` runs it as a whole; every
 sample is one default fit. Samples come in rounds, one of every case a round, until the time is over,
 so that a short run has fewer samples of every case and not fewer cases. ``--rounds`` fixes their
-number instead, ``--quick`` is a smoke test.
+number instead, ``--quick`` is a smoke test. ``--cases PATTERN`` runs some cases, and
+``--join one.json two.json`` makes one record of what several such runs found.
 """
 
 from __future__ import annotations
@@ -123,6 +124,11 @@ def independent_columns(kind: str, n_columns: int, n_rows: int, rng: np.random.G
     return np.column_stack(columns)
 
 
+def kind_of_columns(seed: int) -> str:
+    """One kind after the other: samples of a round, and rounds, take turns."""
+    return KINDS[(seed // 1000 + seed) % len(KINDS)]
+
+
 def additive(X: Any) -> Any:
     """A model without interactions."""
     slopes = np.linspace(1.0, 0.2, X.shape[1])
@@ -192,7 +198,7 @@ def draw(case: Case, seed: int) -> Sample:
         fresh = order[case.n_rows : case.n_rows + n_fresh]
         return Sample(model, X[own], y[own], None, X[fresh], y[fresh])
     if case.table == "size":
-        kind = KINDS[(seed // 1000 + seed) % len(KINDS)]
+        kind = kind_of_columns(seed)
         n_columns = 3 if case.question in DEAR else 4
         X = independent_columns(kind, n_columns, case.n_rows, rng)
         clusters = None
@@ -229,6 +235,7 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
             "seconds": time.process_time() - began,
         }
         if case.table == "size":
+            found["columns"] = kind_of_columns(seed)
             return found
         told = g.estimate_
         truth = g.evaluate(sample.fresh_rows, sample.fresh_y).estimate
@@ -286,6 +293,9 @@ def summary(case: Case, samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
     if case.table == "size":
         found = np.array([sample["regions"] > 1 for sample in samples])
         line["false regions, %"] = _percent(found)
+        for kind in KINDS:
+            of_kind = [sample["columns"] == kind for sample in samples]
+            line[f"{kind} columns"] = _percent(found[of_kind])
         return line
     divided = [sample for sample in samples if sample["regions"] > 1]
     line["with regions"] = len(divided)
@@ -324,6 +334,18 @@ def _covered(samples: Sequence[dict[str, Any]], low: str, high: str, name: str) 
     return _percent(np.array(inside))
 
 
+def joined(files: Sequence[Path]) -> dict[Case, list[dict[str, Any]]]:
+    """The samples of several runs; of cases that more than one has, those of the longest."""
+    found: dict[Case, list[dict[str, Any]]] = {}
+    for file in files:
+        for record in json.loads(file.read_text(encoding="utf-8"))["samples"]:
+            samples = record.pop("samples")
+            case = Case(**record)
+            if len(samples) > len(found.get(case, [])):
+                found[case] = samples
+    return found
+
+
 def tables(found: dict[Case, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     """The lines of every table."""
     by_table: dict[str, list[dict[str, Any]]] = {}
@@ -352,12 +374,28 @@ WORDS = {
 
 def run(quick: bool) -> Any:
     """The tables with what they are about, for the page of all experiments."""
+    return in_words(
+        simulate(quick, workers=-1, minutes=8.0, rounds=QUICK_ROUNDS if quick else None)
+    )
+
+
+def in_words(found: dict[Case, list[dict[str, Any]]]) -> Any:
+    """The result of the experiment, from its samples."""
     from experiments.results import Result, table
 
-    found = simulate(quick, workers=-1, minutes=8.0, rounds=QUICK_ROUNDS if quick else None)
     lines = tables(found)
     parts: list[str] = [f"{WORDS[name]}\n\n{table(rows)}" for name, rows in lines.items()]
     return Result("Chance", "\n\n".join(parts), lines)
+
+
+def join(files: Sequence[Path]) -> None:
+    """Write the result of the experiment from the records of several runs."""
+    from experiments.__main__ import HOME, RESULTS, assembled
+    from experiments.results import write
+
+    seconds = sum(json.loads(file.read_text(encoding="utf-8"))["seconds"] for file in files)
+    write(in_words(joined(files)), "chance", RESULTS, seconds)
+    (HOME / "RESULTS.md").write_text(assembled(RESULTS), encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -369,7 +407,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, help="so many rounds, however long they take")
     parser.add_argument("--out", type=Path, default=Path("chance.json"), help="tables as JSON")
     parser.add_argument("--cases", default="", help="only cases whose name has this pattern")
+    parser.add_argument("--join", type=Path, nargs="+", help="records of several runs: no samples")
     options = parser.parse_args(arguments)
+    if options.join:
+        join(options.join)
+        return
     rounds = QUICK_ROUNDS if options.quick else options.rounds
     began = time.monotonic()
     found = simulate(options.quick, options.workers, options.minutes, rounds, options.cases)

@@ -409,18 +409,13 @@ class Summary:
             counts.append(f"{name} for {sum(gain > 0.0 for gain in gains)} of {len(gains)} models")
         return f"On the same rows our default describes more than {', than '.join(counts)}."
 
-    def change_by_slopes(self, without: tuple[str, str]) -> str:
-        """By how many points our curves describe more with a slope per region, from the least to the most."""
-        changes = []
-        for pair in self.pairs:
-            if pair != without:
-                own = self.mean_of(OURS, pair, "described")
-                changes.append(100 * (self.mean_of(OURS, pair, "described, slopes") - own))
-        return f"{min(changes):+.1f} to {max(changes):+.1f} points".replace("-", "−")
-
     def mean_of(self, name: str, pair: tuple[str, str], key: str) -> float:
         """The mean of a figure of a method at what it chose; NaN where there is none."""
         return _mean(self._at(name, pair, None), key)
+
+    def unit_of(self, name: str) -> str:
+        """What there is to read of a method: curves, numbers, coefficients."""
+        return _unit(self._chosen(name))
 
     # -- records -----------------------------------------------------------------------------------
 

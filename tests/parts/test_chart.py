@@ -182,3 +182,31 @@ def test_missing_values_stand_apart_from_few_values(values):
     axis, _ = axis_of(values)
     assert axis.missing_place >= max(axis.x[:-1]) + 1.0 - 1e-9
     assert axis.drawn_limits[1] > axis.missing_place
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.ones(5),
+        np.full(5, np.nan),
+        np.append(np.ones(5), np.nan),
+        np.append(np.exp(np.linspace(-15, 12, 200)), np.nan),
+        np.geomspace(1e-300, 1e300, 50),
+        np.array([None, None, "x"], dtype=object),
+        pd.to_datetime(["2020-01-01", None, "2020-03-01"]),
+        pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(40), unit="ms"),
+        pd.to_timedelta(np.arange(40), unit="m"),
+    ],
+)
+def test_any_feature_has_places_and_ticks_inside_its_axis(values):
+    column = read_table(pd.DataFrame({"a": values}), missing="allow").columns[0]
+    axis = FeatureAxis(column)
+    low, high = axis.drawn_limits
+    assert low < high
+    assert axis.bars().rows.sum() == len(column.values)
+    for letters in (10, 40, 90):
+        ticks = axis.ticks(letters)
+        assert ticks
+        assert all(low <= tick.place <= high for tick in ticks)
+        assert len(ticks) <= max(letters / 3, 4)
+    assert len(axis.at_places(np.zeros(len(axis.counts)))) == len(axis.x)

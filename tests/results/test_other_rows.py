@@ -1,4 +1,4 @@
-"""Effects against the fitting rows of a region; against the oracle in tests/use/test_new_rows.py."""
+"""Effects against the fitting rows of a region; against the oracle in tests/parts/test_new_rows.py."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ import pytest
 import granite_xai as gx
 from granite_xai.algebra.accumulated import Accumulated
 from granite_xai.fitting.fitted import fitted_view, rows_by_region
-from granite_xai.results.other_rows import (
-    AgainstFit,
-    explain_against_fit,
-    explain_among_themselves,
-    rows_of_region,
-)
+from granite_xai.results.other_rows import AgainstFit
 
 RNG = np.random.default_rng(21)
 X = RNG.normal(size=(300, 3))
@@ -42,21 +37,6 @@ def without_level(view):
     return replace(view.result.settings, level=None)
 
 
-def test_a_pdp_is_the_mean_over_the_fitting_rows_of_the_region(view):
-    explained = explain_against_fit(view.result, view.other_rows(OTHER, None))
-    fitted = view.result
-    for part in explained.parts:
-        if part.name != "pdp":
-            continue
-        references = fitted.table.native[rows_of_region(fitted, part.region)]
-        mean = step(references).mean()
-        for place, row in enumerate(part.rows):
-            for column in range(3):
-                hybrid = references.copy()
-                hybrid[:, column] = OTHER[row, column]
-                assert part.values[place, column] == pytest.approx(step(hybrid).mean() - mean)
-
-
 def test_rows_of_a_large_region_are_compared_with_its_first_thousand(view):
     regions = np.zeros(5000, dtype=np.intp)
     assert np.array_equal(one_region(view, regions=regions).references, np.arange(1000))
@@ -70,14 +50,6 @@ def test_errors_need_a_confidence_level(view):
     assert against.signs.shape[0] == n_references
     exact = one_region(view, settings=without_level(view))
     assert exact.signs.shape == (n_references, 0)
-
-
-def test_a_handful_of_rows_is_no_reference_for_itself(view):
-    few = OTHER.copy()
-    few[:, 1] = -1.0
-    few[:4, 1] = 1.0
-    with pytest.raises(gx.InputError, match="D46: region 1 has 4 rows"):
-        explain_among_themselves(view.result, view.other_rows(few, None))
 
 
 def test_a_copula_weighs_the_fitting_rows():

@@ -51,13 +51,6 @@ def sentences(explanation, contributions, difference, **changes):
 # By definition ---------------------------------------------------------------------------------------------
 
 
-def test_contributions_and_interactions_add_up_to_the_prediction(fitted):
-    for row in X[:5]:
-        found = fitted.explain_row(row[None])
-        total = found.mean + found.contributions.sum() + found.rest
-        assert total == pytest.approx(step(row[None])[0])
-
-
 def test_contributions_are_what_the_fit_predicts(fitted):
     """The same description: curves that regions share, each less its mean in the region."""
     for row in X[:5]:
@@ -70,26 +63,6 @@ def test_curves_of_a_row_pass_through_what_it_adds(fitted):
     for curve, contribution in zip(found.curves, found.contributions, strict=True):
         column = found.table.columns[curve.column.position]
         assert curve.at(column)[0] == pytest.approx(contribution, abs=1e-12)
-
-
-def test_percentiles_are_mid_ranks_among_the_region(fitted):
-    row = X[7]
-    found = fitted.explain_row(row[None])
-    inside = X[fitted.apply(X) == found.region]
-    for column in range(3):
-        below = np.mean(inside[:, column] < row[column])
-        equal = np.mean(inside[:, column] == row[column])
-        assert found.percentiles[column] == pytest.approx(below + equal / 2)
-        assert found.shares[column] == pytest.approx(equal)
-
-
-def test_the_change_that_is_named_leads_to_the_region(fitted):
-    (change,) = fitted.explain_row(np.array([[0.0, -0.5, 0.0]])).changes
-    assert change.region == 1
-    assert fitted.apply(np.array([[0.0, 5.0, 0.0]]))[0] == 1
-    assert "x1" in change.condition
-    nearer = fitted.explain_row(np.array([[0.0, -0.1, 0.0]])).changes[0]
-    assert nearer.distance < change.distance
 
 
 def test_without_the_fitting_rows_the_same_is_added(fitted, tmp_path):

@@ -7,6 +7,7 @@ figure fails, and so does a figure that nobody knows how to compute.
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from functools import cache
 
@@ -321,6 +322,15 @@ def test_every_sentence_states_figures_that_the_model_gives(case):
                 check(of, fact)
             except AssertionError as error:
                 raise AssertionError(f"{sentence}\n{fact}\n{error}") from error
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sizes_in_the_text_are_the_figures_that_it_carries(case):
+    of = asked(case)
+    for sentence in of.sentences():
+        carried = {of.output.unit.effect(fact.value, bare=True) for fact in sentence.facts}
+        sizes = re.findall(r"by up to (\d[\d,.]*\d|\d)", sentence)
+        assert carried.issuperset(sizes), sentence
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -29,6 +29,7 @@ FAR_QUANTILE = 0.99  # beyond which values are not drawn where they would take h
 NEARLY = 1 - 1e-12  # shares that are summed up may end below 1
 SLACK = 1e-9  # share of a step by which rounding may miss a round number
 ERRORS = 2.0  # standard errors on both sides of a line
+LARGEST_LOG = 709.0  # of a float
 TINY = 1e-300  # instead of a sum of 0 that is divided by
 
 # Colour is the region, and nothing else: the rest is ink, grey, or another dash. The colours stay apart, from
@@ -255,7 +256,7 @@ class FeatureAxis:
 
     def unscaled(self, place: Any) -> Any:
         """The places of numbers on the scale of the axis."""
-        return np.exp(place) if self.log else place
+        return np.exp(np.minimum(place, LARGEST_LOG)) if self.log else place
 
     def places(self, levels: Any) -> FloatArray:
         """The place of some levels of the feature, (n,); nan: it is not drawn.
@@ -378,20 +379,25 @@ class FeatureAxis:
         if self.column.kind == "numeric":
             texts = [with_minus(text) for text in texts]
         named = [Tick(place, text, text) for place, text in zip(self.x, texts, strict=True)]
+        missing = []
+        if self.has_missing:
+            missing = [named[-1]._replace(text=MISSING)]
+            named[-1:] = missing
         room = max(2, int(letters / NUMBER_LETTERS))
         if self.labelled or self.n_present <= min(room, FEW_VALUES):
             return _ticks_of_names(named, letters)
         low, end = self.limits
-        missing = []
-        if self.has_missing:  # its text needs room
-            missing = [named[-1]._replace(text=MISSING)]
+        if missing:  # its text needs room
             taken = max(MISSING_LETTERS / max(letters, 1) - MISSING_GAP, 0.0)
             end = self.unscaled((1 - taken) * self.scaled(end) + taken * self.scaled(low))
         if self.column.levels.dtype.kind == "M":
             ticks = date_ticks(*self.limits, max(letters / (1 + few), LEAST_DATE_LETTERS))
         else:
             most = 2 if few else max(3, min(6, room))
-            numbers = _powers(*self.limits) if self.log else round_ticks(*self.limits, most)
+            numbers = round_ticks(*self.limits, most)
+            if self.log:
+                powers = _powers(*self.limits)
+                numbers = powers[:: math.ceil(len(powers) / room)]
             if len(numbers) < 2:
                 numbers = round_ticks(*self.limits, 4)
             texts = [with_minus(_round_number(number)) for number in numbers]
@@ -517,6 +523,7 @@ def date_ticks(low: float, high: float, letters: float) -> list[Tick]:
     )
     unit, step = next(fitting, ("Y", 100))
     ends = [np.datetime64(round(86400 * place), "s").astype(f"M8[{unit}]") for place in (low, high)]
+    first_text = str(ends[0]).replace("T", " ")
     origin = 1970 if unit == "Y" else 0
     first, last = (int(end.astype(np.int64)) + origin for end in ends)
     numbers = np.arange(math.ceil(first / step) * step, last + 1, step) - origin
@@ -527,7 +534,7 @@ def date_ticks(low: float, high: float, letters: float) -> list[Tick]:
         text = str(date) if unit in "YMD" else str(second)[5:16].replace("T", " ")
         if low - SLACK <= place <= high + SLACK:
             ticks.append(Tick(place, text, text))
-    return ticks
+    return ticks or [Tick(low, first_text, first_text)]
 
 
 # Marks -------------------------------------------------------------------------------------------------

@@ -302,8 +302,8 @@ def paint_curves(
     shapes = _axes(frame, axis, title, write, is_small)
     shapes.append(_row_bars(frame, axis))
     x = [frame.x(axis.scaled(place)) for place in axis.x]
-    most_width = FILLED * (frame.right - frame.left) / max(len(x), 1)
-    step = min(WIDEST_SHIFT, most_width / len(curves)) if axis.style == "points" else 0.0
+    place_width = FILLED * (frame.right - frame.left) / max(len(x), 1)
+    step = min(WIDEST_SHIFT, place_width / len(curves)) if axis.style == "points" else 0.0
     tails: list[tuple[Point, str, str]] = []
     for number, curve in enumerate(curves):
         shift = (number - (len(curves) - 1) / 2) * step

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Self
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.objective import Shares
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import Diagnostics
-from granite_xai.base.limits import Resources
 from granite_xai.base.parallel import Meter, one_blas_thread
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations, Sample
@@ -54,6 +54,11 @@ class Task:
     question_weights: FloatArray
     floors: FloatArray
 
+    def without_bars(self) -> Self:
+        """The same for repeated searches: bars show these, not their rows."""
+        resources = replace(self.settings.resources, progress=False)
+        return replace(self, settings=replace(self.settings, resources=resources))
+
 
 def disagreements_of(
     questions: Sequence[ResolvedQuestion], outputs: Sequence[Evaluations]
@@ -79,7 +84,8 @@ class Search:
     record : Diagnostics
         Gets what is noted on the way.
     is_repeated : bool
-        Whether the search of a fit is repeated on some of its rows: less is read, and no bar is shown.
+        Whether the search of a fit is repeated without a fold, which reads less: it tells how much too good a tree
+        looks.
     """
 
     task: Task
@@ -90,8 +96,23 @@ class Search:
     is_repeated: bool = False
 
     @classmethod
-    def of(cls, task: Task, sample: Sample, record: Diagnostics | None = None) -> Search:
-        """Measure all rows of a sample, before any split."""
+    def of(
+        cls,
+        task: Task,
+        sample: Sample,
+        record: Diagnostics | None = None,
+        exceeded: BoolArray | None = None,
+        is_repeated: bool = False,
+    ) -> Search:
+        """Measure all rows of a sample, before any split.
+
+        Parameters
+        ----------
+        task, sample, record, is_repeated
+            As in `Search`.
+        exceeded : array of shape (Q,), optional
+            Questions that show more than chance whatever these rows say by themselves; None: these rows decide.
+        """
         settings = task.settings
         chance = None
         with one_blas_thread():
@@ -101,30 +122,9 @@ class Search:
                 chance = Chance.of(
                     task.questions, sample.outputs, signs, task.floors, settings.level
                 )
-        return cls(task, sample, disagreements, chance, record or Diagnostics())
-
-    @classmethod
-    def again(cls, task: Task, sample: Sample, exceeded: BoolArray | None = None) -> Search:
-        """The search of a fit on some of its rows.
-
-        Parameters
-        ----------
-        task : Task
-        sample : Sample
-        exceeded : array of shape (Q,), optional
-            Questions that show more than chance whatever these rows say by themselves; None: these rows decide.
-        """
-        search = cls.of(task, sample)
-        chance = search.chance
-        if chance is not None and exceeded is not None:
-            chance = replace(chance, given=exceeded)
-        return replace(search, chance=chance, is_repeated=True)
-
-    @property
-    def resources(self) -> Resources:
-        """The limits of the fit; bars show repeated searches, not their rows."""
-        resources = self.task.settings.resources
-        return replace(resources, progress=False) if self.is_repeated else resources
+                if exceeded is not None:
+                    chance = replace(chance, given=exceeded)
+        return cls(task, sample, disagreements, chance, record or Diagnostics(), is_repeated)
 
     def problem(self) -> Problem:
         """What a partitioner is given."""
@@ -148,7 +148,7 @@ class Search:
             missing=task.missing,
             noise=self._noise(shares),
             plan=task.plan,
-            resources=self.resources,
+            resources=settings.resources,
             n_jobs=settings.n_jobs,
             diagnostics=self.record,
             seed=settings.seed,
@@ -181,7 +181,7 @@ class Search:
             n_passes *= PASSES_OF_REFINED_SEARCH
         n_rows = len(self.sample.rows)
         with (
-            closing(Meter(self.resources, n_passes * n_rows, desc="search")) as meter,
+            closing(Meter(settings.resources, n_passes * n_rows, desc="search")) as meter,
             one_blas_thread(),
         ):
             return settings.partitioner.partition(replace(problem, report_progress=meter))

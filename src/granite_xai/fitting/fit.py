@@ -11,7 +11,6 @@ import numpy as np
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.parallel import Meter, one_blas_thread, progress
-from granite_xai.base.typing import IntArray
 from granite_xai.curves.description import CurveMaker
 from granite_xai.curves.shared import joined
 from granite_xai.evaluations.evaluations import Sample
@@ -86,7 +85,7 @@ def fit(
     ):
         plan = draft.plan(record, meter.announce)
         with record.stage("evaluations"):
-            sample = plan.ask(search_rows, record, are_fitted=True)
+            sample = plan.ask(search_rows, record, are_fitted=True, reading=draft.reading)
         floors = note_floors(draft.questions, sample, record)
         check_quantiles(plan, draft.questions, sample, record)
         weights = [weight for _, weight in opened.settings.questions]
@@ -156,7 +155,7 @@ def _find_regions(task: Task, sample: Sample, record: Diagnostics) -> tuple[Sear
         if search.chance is not None:
             record.note("chance", search.chance.facts())
         if settings.chooses_alpha:
-            path = find_path(search)
+            path = path_of(search)
             chosen = settings.with_alpha(path.chosen.alpha)
             search = replace(search, task=replace(task, settings=chosen))
         regions = search.regions()
@@ -288,27 +287,6 @@ def _judged(result: FitResult, search: Search, held_out: Rows | None) -> FitResu
 # Searches after a fit ---------------------------------------------------------------------------------------
 
 
-def find_path(search: Search) -> Path:
-    """The trees from the largest to none, each judged by folds of the rows that did not search."""
-    problem = search.problem()
-    if problem.below_noise_floor:
-        return Path()
-    task = search.task
-    settings = task.settings
-    rows = search.sample.rows
-    # Whether there is anything to divide is decided by all rows, not by each fold's again.
-    exceeded = None if search.chance is None else search.chance.exceeded
-    with closing(Meter(settings.resources, 0, desc="path", unit="searches")) as meter:
-
-        def search_at(places: IntArray, alpha: float) -> Any:
-            meter(1)
-            priced = replace(task, settings=settings.with_alpha(alpha))
-            on_rows = Search.again(priced, search.sample.take(places), exceeded)
-            return on_rows.regions().partition.root
-
-        return path_of(rows.table, rows.clusters, settings.seed, problem.share, search_at)
-
-
 def path_of_fit(result: FitResult) -> Path:
     """The path of a fit: its trees from the largest to none.
 
@@ -330,7 +308,7 @@ def path_of_fit(result: FitResult) -> Path:
             argument="partitioner",
             hint="Leave partitioner out.",
         )
-    return find_path(Search.of(result, sample))
+    return path_of(Search.of(result, sample))
 
 
 def search_halves(result: FitResult, n_pairs: int | None, model_rows: int) -> Stability:
@@ -362,10 +340,11 @@ def search_halves(result: FitResult, n_pairs: int | None, model_rows: int) -> St
         n_sets = sum(len(question.sets) for question in result.questions)
         n_columns = len(sample.rows.table.explained)
         n_pairs = affordable_pairs(len(sample.rows) // 2, n_sets, n_columns, model_rows)
+    quiet = result.without_bars()
     pairs = []
     halves_of_rows = halves(sample.rows.clusters, n_pairs, settings.seed)
     for sides in progress(halves_of_rows, settings.resources, "resamples", n_pairs):
-        one, other = (Search.again(result, sample.take(side)).regions().partition for side in sides)
+        one, other = (Search.of(quiet, sample.take(side)).regions().partition for side in sides)
         pairs.append((one, other))
     return stability_of(result.partition, sample.rows.table, pairs)
 

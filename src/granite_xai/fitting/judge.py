@@ -165,9 +165,10 @@ def trees_of_folds(result: FitResult, sample: Sample) -> list[FoldTree]:
     if n_rows >= SMALL_TABLE or isinstance(result.settings.partitioner, GivenRules):
         return []
     # Whether there is anything to divide is decided by all rows, not by each fold's again.
+    quiet = result.without_bars()
     trees = []
     for rows, left_out in folds(sample.rows.clusters, result.settings.seed):
-        search = Search.again(result, sample.take(rows), result.exceeded)
+        search = Search.of(quiet, sample.take(rows), exceeded=result.exceeded, is_repeated=True)
         partition = search.regions().partition
         is_left_out = np.zeros(n_rows, dtype=np.bool_)
         is_left_out[left_out] = True

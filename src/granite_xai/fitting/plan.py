@@ -143,7 +143,11 @@ class Plan:
         return replace(self, model=model, values=values, probed=probed)
 
     def ask(
-        self, rows: Rows, record: Diagnostics | None = None, are_fitted: bool = False
+        self,
+        rows: Rows,
+        record: Diagnostics | None = None,
+        are_fitted: bool = False,
+        reading: Reading | None = None,
     ) -> Sample:
         """What the model says about some rows.
 
@@ -155,10 +159,12 @@ class Plan:
         are_fitted : bool
             Whether regions are searched on these rows: then not all predictions may be tiny (N06). A
             classifier may well be nearly sure of a few new rows.
+        reading : Reading, optional
+            The model on these rows, where that was looked at before.
         """
         record = record or Diagnostics()
         settings = self.settings
-        reading = Reading(self.model, rows.table, record, settings.seed)
+        reading = reading or Reading(self.model, rows.table, record, settings.seed)
         asked_of_rows = request(
             self.needs,
             rows.table,
@@ -422,7 +428,7 @@ class Draft:
         self.needs = Needs()
         if self._asks_about_all_players():
             self.needs = Needs(coalitions=curves_of(self.questions[0], table))
-        self._reading = Reading(opened.model, table, record, settings.seed)
+        self.reading = Reading(opened.model, table, record, settings.seed)
         self.reads: dict[Coalition, AbstractSet[Coalition]] = {}
         for question in self._asked:
             self.needs |= question.needs
@@ -599,7 +605,7 @@ class Draft:
             self.needs,
             table,
             values=values,
-            model_cells=self._reading.model_cells,
+            model_cells=self.reading.model_cells,
             learned=learned,
             combined=combined,
         )

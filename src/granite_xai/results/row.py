@@ -74,10 +74,10 @@ class RowExplanation(Printable):
     shares : array of shape (n_sets,)
         Share of the region's rows that have an equal value; NaN for groups.
     contributions, errors : arrays of shape (n_sets,)
-        What each set adds to the mean, and its standard error; NaN where it is not known. By the curves of the region,
-        which `Granite.predict` adds up; or by the other explanation of the question, where that adds up to the
-        prediction (Shapley values, say), against the fitting rows of the region: of more than 1,000, against a random
-        sample of 1,000 (against all of them without a confidence level).
+        What each set adds to the mean, and its standard error; NaN where it is not known (of groups). By the curves of
+        the region, which `Granite.predict` adds up; or by the other explanation of the question, where that adds up to
+        the prediction (Shapley values, say), against the fitting rows of the region: of more than 1,000, against a
+        random sample of 1,000 (against all of them without a confidence level).
     changes : tuple of (region, condition, distance, words)
         What would bring the row into another region, the nearest first.
     curves : tuple of SharedCurve or None
@@ -318,11 +318,13 @@ def explain_one(view: FittedGranite, x: Any, target: str = "") -> RowExplanation
     with _naming_new_levels(table, fitted.table):
         added = _added(fitted, table, region.index)
         prediction = float(fitted.model.on_rows(table)[0])
+    largest = np.abs([mean, *added.values]).max()
     curve_of = {}
     in_region = shared.in_region(region.index)
     for curve, centre in zip(in_region, shared.centres[region.index], strict=True):
         if curve.column is not None:
-            own = replace(curve, effects=curve.effects - centre)
+            effects = _without_rounding(curve.effects - centre, largest)
+            own = replace(curve, effects=effects)
             curve_of[frozenset({curve.column.position})] = own
     has_rows = not isinstance(fitted.table.container, Outline)
     inside = fitted.table
@@ -337,7 +339,6 @@ def explain_one(view: FittedGranite, x: Any, target: str = "") -> RowExplanation
             percentiles[number] = _ranks(column, among)[0]
             is_equal = level_codes(among, among) == level_codes(column, among)
             shares[number] = np.mean(is_equal)
-    largest = np.abs([mean, *added.values]).max()
     output = output_words(fitted.model, target)
     return RowExplanation(
         row=_label_of(x),
@@ -351,7 +352,7 @@ def explain_one(view: FittedGranite, x: Any, target: str = "") -> RowExplanation
         values=tuple(", ".join(map(_value_text, of_set)) for of_set in columns),
         percentiles=percentiles,
         shares=shares,
-        contributions=np.where(np.abs(added.values) > ROUNDING * largest, added.values, 0.0),
+        contributions=_without_rounding(added.values, largest),
         errors=np.where(
             shares == 1.0, 0.0, added.errors
         ),  # a value that all rows have adds nothing
@@ -408,6 +409,10 @@ def _added(fitted: FitResult, table: Table, region: int) -> _Added:
             errors[place] = np.hypot(error, error_of_mean)
     players = [union(shared.pieces[number]) for number in singles]
     return _Added("pdp", players, labels, by_piece[singles], errors)
+
+
+def _without_rounding(values: FloatArray, largest: float) -> FloatArray:
+    return np.where(np.abs(values) > ROUNDING * largest, values, 0.0)
 
 
 def _is_beyond(column: Column, fitted: Column) -> bool:

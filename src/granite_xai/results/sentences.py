@@ -415,7 +415,9 @@ def _means_differ(facts: FitFacts, output: OutputWords) -> Sentence:
         means = [fact.value for fact in stated]
         low, high = (output.unit.level(end) for end in (min(means), max(means)))
         ends = f" ({low} to {high})"
-    text = f"Regions differ in their mean prediction{ends}, not in the effects of features."
+    text = (
+        f"Regions differ mostly in their mean prediction{ends}, hardly in the effects of features."
+    )
     return Sentence(text, stated or [_n_regions(facts)])
 
 
