@@ -709,12 +709,14 @@ class Draft:
         while needed > enough:
             enough = needed
             needed = self.cost(n_held_out, enough).model_rows
-        n_search = len(self.search)
-        n_fitting = bisect_right(
-            range(1, n_search),
-            limit,
-            key=lambda n: self._most_model_rows(n, n_held_out * n // n_search + 1),
-        )
+
+        def model_rows_of(n_search: int) -> int:
+            fewer = replace(self.opened, settings=replace(settings, max_samples=n_search))
+            choice = choose_rows(fewer)
+            n_judging = fewer.n_judging(choice.held_out)
+            return _drafted(fewer, choice).cost(n_judging, settings.budget).model_rows
+
+        n_fitting = bisect_right(range(1, len(self.search)), limit, key=model_rows_of)
         remedies = []
         if n_fitting > 0:
             remedies.append(f"fewer rows (max_samples={n_fitting})")
@@ -730,24 +732,6 @@ class Draft:
             argument="resources",
             hint=hint,
         )
-
-    def _most_model_rows(self, n_search: int, n_held_out: int) -> int:
-        """Rows that are sent to the model, at most, if only so many search and judge."""
-        n_used = n_search + n_held_out
-        if self.has_pilot:
-            budget = self.opened.settings.budget
-            cost = self.cost(0, budget)
-            of_row = cost.of_search / len(self.search)
-            # Of fewer rows fewer columns need a pilot, which may then be finer.
-            of_pilot = max(cost.pilot, int(PILOT_SHARE * budget))
-            return PROBED_ROWS + of_pilot + round(n_used * of_row)
-        asked = self.request()
-        beside = (asked.n_model_rows() - asked.n_recombined) / asked.n_rows
-        n_recombined = 0
-        for of_set in (*asked.matrices.values(), *asked.summed.values()):
-            for n_rows in (n_search, n_held_out):
-                n_recombined += n_rows * min(len(of_set), n_rows)
-        return PROBED_ROWS + n_recombined + round(MARGIN_FOR_OTHER_ROWS * beside * n_used)
 
     def facts(self, cost: Cost, n_held_out: int, seconds_per_row: float = 0.0) -> dict[str, Any]:
         """The plan in plain numbers, for `g.plan(X)` and ``diagnostics_["plan"]``.

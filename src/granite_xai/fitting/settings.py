@@ -307,12 +307,10 @@ def _holdout(holdout: Any, is_sample: bool) -> Any:
     if isinstance(holdout, str):
         choose("holdout", holdout, {"auto": "auto"})
         return "auto" if is_sample else False
-    if holdout is False:
-        return False
-    if isinstance(holdout, tuple | list):
-        if len(holdout) in (2, 3):
-            return holdout
+    if isinstance(holdout, tuple | list) and len(holdout) not in (2, 3):
         raise _wrong_holdout(f"holdout has {len(holdout)} parts.")
+    if holdout is False or isinstance(holdout, tuple | list):
+        return holdout
     is_number = isinstance(holdout, Real) and not isinstance(holdout, bool)
     if not is_number or not 0 < float(holdout) < 1:
         raise _wrong_holdout(f"holdout={holdout!r} is no choice.")
