@@ -509,7 +509,7 @@ def _read_plan(data: dict[str, Any], plain: _Plain, settings: Settings, model: P
         values=kept["values"],
         learned=learned,
         probed=Probed(kept["probed"], seconds_per_row=0.0),
-        options=settings.plan_options(None),
+        settings=settings,
         combined=kept["combined"],
     )
 

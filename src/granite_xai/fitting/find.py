@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Self
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from granite_xai.evaluations.evaluations import Evaluations, Sample
 from granite_xai.fitting.plan import Plan
 from granite_xai.fitting.settings import Settings
 from granite_xai.inference.noise import Chance, RegionNoise, Signs
+from granite_xai.models import Predictor
 from granite_xai.regions import Leaf, Partition
 from granite_xai.search.problem import Outputs, PartitionResult, Problem
 
@@ -26,74 +28,36 @@ PASSES_OF_REFINED_SEARCH = 3
 """How often each row goes through a level of the tree, about: cuts are followed, and all are chosen once more."""
 
 
-@dataclass(frozen=True, eq=False)
-class Searching:
-    """What a search knows beside the rows: the same of all rows of a fit, of folds and of halves.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task:
+    """What is searched for, and with what: the same on all rows of a fit, on folds and on halves.
 
     Parameters
     ----------
     settings : Settings
-    plan : Plan
+    model : Predictor
     missing : bool
         Whether missing values are allowed.
+    plan : Plan
+        What is asked about any rows.
     questions : tuple of ResolvedQuestion
+        Of every output, where all are explained.
     question_weights, floors : arrays of shape (Q,)
         Weight and noise floor of each question.
-    is_repeated : bool
-        Whether the search of a fit is repeated on some of its rows.
     """
 
     settings: Settings
-    plan: Plan
+    model: Predictor
     missing: bool
+    plan: Plan
     questions: tuple[ResolvedQuestion, ...]
     question_weights: FloatArray
     floors: FloatArray
-    is_repeated: bool = False
 
-    def given(self, settings: Settings) -> Searching:
-        """The same with other options."""
-        return replace(self, settings=settings)
-
-    def without_bars(self) -> Searching:
+    def without_bars(self) -> Self:
         """The same for repeated searches: bars show these, not their rows."""
         resources = replace(self.settings.resources, progress=False)
-        return self.given(replace(self.settings, resources=resources))
-
-    def on_folds(self) -> Searching:
-        """The same for searches without a fold, which read less: they tell how much too good a tree looks."""
-        return replace(self.without_bars(), is_repeated=True)
-
-    def on(
-        self,
-        sample: Sample,
-        record: Diagnostics | None = None,
-        exceeded: BoolArray | None = None,
-    ) -> Search:
-        """Measure all rows of a sample, before any split.
-
-        Parameters
-        ----------
-        sample : Sample
-        record : Diagnostics, optional
-            Gets what is noted on the way.
-        exceeded : array of shape (Q,), optional
-            Questions that show more than chance whatever these rows say by themselves; None: these rows decide.
-        """
-        with one_blas_thread():
-            disagreements = disagreements_of(self.questions, sample.outputs)
-            chance = None
-            if self.settings.level is not None:
-                chance = Chance.of(
-                    self.questions,
-                    sample.outputs,
-                    Signs.drawn(sample.rows.clusters, self.settings.seed),
-                    self.floors,
-                    self.settings.level,
-                )
-                if exceeded is not None:
-                    chance = replace(chance, given=exceeded)
-        return Search(self, sample, disagreements, chance, record or Diagnostics())
+        return replace(self, settings=replace(self.settings, resources=resources))
 
 
 def disagreements_of(
@@ -112,47 +76,83 @@ class Search:
 
     Parameters
     ----------
-    searching : Searching
+    task : Task
     sample : Sample
     disagreements : array of shape (Q,)
     chance : Chance, optional
         None without a confidence level.
     record : Diagnostics
+        Gets what is noted on the way.
+    is_repeated : bool
+        Whether the search of a fit is repeated without a fold, which reads less: it tells how much too good a tree
+        looks.
     """
 
-    searching: Searching
+    task: Task
     sample: Sample
     disagreements: FloatArray
     chance: Chance | None
     record: Diagnostics
+    is_repeated: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        task: Task,
+        sample: Sample,
+        record: Diagnostics | None = None,
+        exceeded: BoolArray | None = None,
+        is_repeated: bool = False,
+    ) -> Search:
+        """Measure all rows of a sample, before any split.
+
+        Parameters
+        ----------
+        task, sample, record, is_repeated
+            As in `Search`.
+        exceeded : array of shape (Q,), optional
+            Questions that show more than chance whatever these rows say by themselves; None: these rows decide.
+        """
+        settings = task.settings
+        chance = None
+        with one_blas_thread():
+            disagreements = disagreements_of(task.questions, sample.outputs)
+            if settings.level is not None:
+                signs = Signs.drawn(sample.rows.clusters, settings.seed)
+                chance = Chance.of(
+                    task.questions, sample.outputs, signs, task.floors, settings.level
+                )
+                if exceeded is not None:
+                    chance = replace(chance, given=exceeded)
+        return cls(task, sample, disagreements, chance, record or Diagnostics(), is_repeated)
 
     def problem(self) -> Problem:
         """What a partitioner is given."""
-        searching = self.searching
-        settings = searching.settings
+        task = self.task
+        settings = task.settings
         exceeded: BoolArray | bool = True if self.chance is None else self.chance.exceeded
         shares = Shares.of(
             settings.objective,
-            searching.questions,
-            searching.question_weights.tolist(),
+            task.questions,
+            task.question_weights.tolist(),
             self.disagreements,
-            searching.floors,
+            task.floors,
             self.sample.outputs,
             exceeded,
         )
         return Problem(
             sample=self.sample,
-            measures=searching.questions,
+            measures=task.questions,
             shares=shares,
             tree=settings.tree,
-            missing=searching.missing,
+            missing=task.missing,
             noise=self._noise(shares),
-            plan=searching.plan,
+            plan=task.plan,
             resources=settings.resources,
             n_jobs=settings.n_jobs,
             diagnostics=self.record,
             seed=settings.seed,
-            is_repeated=searching.is_repeated,
+            is_repeated=self.is_repeated,
         )
 
     def _noise(self, shares: Shares) -> Callable[[Outputs, IntArray], RegionNoise] | None:
@@ -161,7 +161,7 @@ class Search:
         if chance is None:
             return None
         factors = shares.factors
-        if self.searching.settings.objective.normalize == "root":
+        if self.task.settings.objective.normalize == "root":
             # In shares of the corrected disagreement of all rows, not of the one that they show.
             corrected = np.where(chance.exceeded, chance.corrected, np.inf)
             factors = factors * self.disagreements / corrected
@@ -172,7 +172,7 @@ class Search:
 
         A partitioner that has an end of its own divides the rows also then.
         """
-        settings = self.searching.settings
+        settings = self.task.settings
         problem = self.problem()
         if problem.below_noise_floor and not settings.partitioner.ignores_noise_floor:
             return PartitionResult(self._one_region())
@@ -191,14 +191,12 @@ class Search:
         table = self.sample.rows.table
         # Without a confidence level nothing is chance: then no question counts, since the prediction
         # that disagreements are measured by does not vary.
-        is_chance = self.chance is not None and bool(
-            np.any(self.disagreements > self.searching.floors)
-        )
+        is_chance = self.chance is not None and bool(np.any(self.disagreements > self.task.floors))
         reason = "nothing to explain"
         fewest_to_divide = 2
         if is_chance:
             reason = "no more than chance"
-            fewest_to_divide = 2 * self.searching.settings.tree.min_samples_leaf
+            fewest_to_divide = 2 * self.task.settings.tree.min_samples_leaf
         if table.n_rows < fewest_to_divide:
             reason = "too few samples"
         leaf = Leaf(

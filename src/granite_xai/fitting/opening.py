@@ -11,8 +11,8 @@ import numpy as np
 
 from granite_xai.algebra.behavior import Behavior
 from granite_xai.base.errors import DataWarning, Diagnostics, InputError
-from granite_xai.base.typing import FloatArray
-from granite_xai.fitting.settings import Settings, chosen_seed
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.fitting.settings import Settings
 from granite_xai.models import Predictor, for_table
 from granite_xai.models.columns import allows_missing, read_input
 from granite_xai.models.targets import (
@@ -49,6 +49,10 @@ class Opened:
     missing: bool
     given_holdout: Rows | None
 
+    def n_judging(self, held_out: IntArray) -> int:
+        """How many rows judge the regions: so many that are held out, or those that the user gave."""
+        return len(held_out if self.given_holdout is None else self.given_holdout)
+
 
 def collected(
     g: Any,
@@ -56,8 +60,9 @@ def collected(
     y: Any,
     sample_weight: Any,
     clusters: Any = None,
+    *,
+    seed: int,
     record: Diagnostics | None = None,
-    seed: int | None = None,
 ) -> tuple[Any, Any, Any, Any]:
     """X, y, weights and clusters in memory; of a lazy table as many rows as the fit may use, drawn by its engine.
 
@@ -66,10 +71,10 @@ def collected(
     g : Granite
     X, y, sample_weight, clusters
         As in `Granite.fit`.
+    seed : int
+        Draws the rows, and is that of the fit.
     record : Diagnostics, optional
         Gets the note on how rows of a lazy table are drawn.
-    seed : int, optional
-        Draws the rows, and is that of the fit; None: as ``random_state`` says.
     """
     if not is_lazy(X):
         return X, y, sample_weight, clusters
@@ -78,8 +83,6 @@ def collected(
     n_rows = None
     if isinstance(g.max_samples, int):
         n_rows = 2 * g.max_samples  # some may be held out
-    if seed is None:
-        seed = chosen_seed(g.random_state)
     return collect_rows(X, y, sample_weight, n_rows, seed, clusters)
 
 

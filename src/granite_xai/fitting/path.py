@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.parallel import Meter
+from granite_xai.base.typing import IntArray
+from granite_xai.fitting.find import Search
 from granite_xai.inference.estimate import folds
 from granite_xai.regions import Leaf, Node, find_column, find_leaves, satisfied
-from granite_xai.tables import Table, frame
+from granite_xai.search.problem import Problem
+from granite_xai.tables import frame
 
 KEPT = 0.9  # share of what the largest tree removes that the smallest readable one keeps
 TIE = 1e-10  # shares of the disagreement this close are the same: the smaller tree is taken (C3)
-
-Share = Callable[[IntArray], float]  # from rows to their share of the disagreement, as one region
-SearchAt = Callable[[IntArray, float], Node]  # from rows and the price of a region to a tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,89 +71,78 @@ class Path:
         return frame({key: [step[key] for step in steps] for key in steps[0]})
 
 
-def path_of(table: Table, clusters: IntArray, seed: int, share: Share, search: SearchAt) -> Path:
-    """The path of some rows.
-
-    Parameters
-    ----------
-    table : Table
-    clusters : array of shape (n_rows,)
-        Number of the cluster of each row; folds are of whole clusters.
-    seed : int
-        Of the folds.
-    share : callable
-        From rows to what they hold as one region.
-    search : callable
-        From rows and a price of a region to the tree that is found on them.
-    """
-    found = _trees_of_all_rows(table, share, search)
-    if not found or max(found) == 1:
+def path_of(search: Search) -> Path:
+    """The trees of a fit from the largest to none, each judged by folds of the rows that did not search."""
+    problem = search.problem()
+    if problem.below_noise_floor:
         return Path()
-    fewest = min(found)
-    if fewest > 1:  # no price found one region: it costs what all others remove, and leaves all
-        found[1] = ((1.0 - found[fewest][1]) / (fewest - 1), 1.0)
-    left_out = _left_out_of_sizes(list(found), table, clusters, seed, share, search)
-    steps = []
-    for regions, share_left_out in zip(found, left_out.tolist(), strict=True):
-        alpha, left = found[regions]
-        steps.append(PathStep(alpha=alpha, regions=regions, left=left, left_out=share_left_out))
-    return Path(tuple(steps))
+    settings = search.task.settings
+    quiet = search.task.without_bars()
+    rows = search.sample.rows
+    # Whether there is anything to divide is decided by all rows, not by each fold's again.
+    exceeded = None if search.chance is None else search.chance.exceeded
+    with closing(Meter(settings.resources, 0, desc="path", unit="searches")) as meter:
+
+        def tree_of(places: IntArray, alpha: float = 0.0) -> Any:
+            """The tree that is found on some rows at a price of a region."""
+            meter(1)
+            priced = replace(quiet, settings=quiet.settings.with_alpha(alpha))
+            on_rows = Search.of(priced, search.sample.take(places), exceeded=exceeded)
+            return on_rows.regions().partition.root
+
+        found = _trees_of_all_rows(problem, tree_of)
+        if not found or max(found) == 1:
+            return Path()
+        fewest = min(found)
+        if fewest > 1:  # no price found one region: it costs what all others remove, and leaves all
+            found[1] = ((1.0 - found[fewest][1]) / (fewest - 1), 1.0)
+        # What trees of so many regions leave on rows that were left out of their search; between two sizes of a
+        # fold's trees: in between.
+        left = np.zeros(len(found))
+        whole = 0.0
+        for places, left_out in folds(rows.clusters, settings.seed):
+            trees = _trees_below(tree_of(places), problem, places, left_out)
+            if trees:
+                trees.reverse()  # from one region to the largest tree
+                regions = [tree.regions for tree in trees]
+                left += np.interp(list(found), regions, [tree.left_out for tree in trees])
+                whole += trees[0].left_out
+    shares = left / whole if whole > 0.0 else np.ones(len(found))
+    return Path(
+        tuple(
+            PathStep(alpha=found[n][0], regions=n, left=found[n][1], left_out=share)
+            for n, share in zip(found, shares.tolist(), strict=True)
+        )
+    )
 
 
 def _trees_of_all_rows(
-    table: Table, share: Share, search: SearchAt
+    problem: Problem, tree_of: Callable[[IntArray, float], Node]
 ) -> dict[int, tuple[float, float]]:
     """By number of regions: the least price at which a tree of so many is found, and what it leaves.
 
     The prices are those at which parts of the largest tree are undone; a search at such a price may
     find another tree, which counts by its own regions, and what it leaves.
     """
-    every_row = np.arange(table.n_rows)
-    largest_tree = search(every_row, 0.0)
-    whole = share(every_row)
+    every_row = problem.every_row
+    largest_tree = tree_of(every_row, 0.0)
+    whole = problem.share(every_row)
     found = dict[int, tuple[float, float]]()
-    for pruned_tree in _trees_below(largest_tree, table, share, every_row, every_row[:0]):
+    for pruned_tree in _trees_below(largest_tree, problem, every_row, every_row[:0]):
         alpha = pruned_tree.alpha
-        tree = largest_tree if alpha == 0.0 else search(every_row, alpha)
-        region_of_row = find_leaves(tree, table)
+        tree = largest_tree if alpha == 0.0 else tree_of(every_row, alpha)
+        region_of_row = find_leaves(tree, problem.table)
         n_regions = int(region_of_row.max()) + 1
         if n_regions < min(found, default=n_regions + 1):
-            shares = [share(np.flatnonzero(region_of_row == k)) for k in range(n_regions)]
+            shares = [problem.share(np.flatnonzero(region_of_row == k)) for k in range(n_regions)]
             found[n_regions] = (alpha, sum(shares) / whole)
     return found
-
-
-def _left_out_of_sizes(
-    sizes: list[int],
-    table: Table,
-    clusters: IntArray,
-    seed: int,
-    share: Share,
-    search: SearchAt,
-) -> FloatArray:
-    """What trees of so many regions leave on rows that were left out of their search.
-
-    Between two sizes of a fold's trees: in between.
-    """
-    left = np.zeros(len(sizes))
-    whole = 0.0
-    for rows, left_out in folds(clusters, seed):
-        trees = _trees_below(search(rows, 0.0), table, share, rows, left_out)
-        if trees:
-            trees.reverse()  # from one region to the largest tree
-            regions = [tree.regions for tree in trees]
-            left += np.interp(np.array(sizes), regions, [tree.left_out for tree in trees])
-            whole += trees[0].left_out
-    if whole > 0.0:
-        return left / whole
-    return np.ones(len(sizes))
 
 
 # The trees that are left when parts of one are undone ---------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredNode:
+class MeasuredNode(NamedTuple):
     """A node of a tree with its share of the disagreement, as if it were one region."""
 
     left: float  # on the rows that search
@@ -170,40 +160,34 @@ class Pruned(NamedTuple):
     alpha: float  # price of a region at which this one is found
 
 
-def _trees_below(
-    node: Node, table: Table, share: Share, rows: IntArray, left_out: IntArray
-) -> list[Pruned]:
-    """The trees from the largest to none, in shares of what the rows that search hold."""
-    whole = share(rows)
+def _trees_below(node: Node, problem: Problem, rows: IntArray, left_out: IntArray) -> list[Pruned]:
+    """The trees from the largest to none, each at the least price at which it is found.
+
+    In shares of what the rows that search hold.
+    """
+    whole = problem.share(rows)
     if whole <= 0.0:
         return []
-    tree = _measured(node, table, lambda part: share(part) / whole, rows, left_out)
-    return list(_pruned_trees(tree))
 
+    def measured(node: Node, rows: IntArray, left_out: IntArray) -> MeasuredNode:
+        """Every node with what its rows hold as one region."""
+        # The search counts no region as less than nothing: so must the price at which it undoes a split.
+        left = max(problem.share(rows) / whole, 0.0) if len(rows) else 0.0
+        of_left_out = problem.share(left_out) / whole if len(left_out) else 0.0
+        if isinstance(node, Leaf):
+            return MeasuredNode(left, of_left_out)
+        goes_left = satisfied(node.left, find_column(problem.table, node.column))
+        children = tuple(
+            measured(child, rows[side[rows]], left_out[side[left_out]])
+            for child, side in zip(node.children, (goes_left, ~goes_left), strict=True)
+        )
+        return MeasuredNode(left, of_left_out, children)
 
-def _measured(
-    node: Node, table: Table, share: Share, rows: IntArray, left_out: IntArray
-) -> MeasuredNode:
-    """Every node of a tree with what its rows hold as one region."""
-    # The search counts no region as less than nothing: so must the price at which it undoes a split.
-    share_of_search = max(share(rows), 0.0) if len(rows) else 0.0
-    share_of_left_out = share(left_out) if len(left_out) else 0.0
-    if isinstance(node, Leaf):
-        return MeasuredNode(left=share_of_search, left_out=share_of_left_out)
-    goes_left = satisfied(node.left, find_column(table, node.column))
-    children = []
-    for child, side in zip(node.children, (goes_left, ~goes_left), strict=True):
-        children.append(_measured(child, table, share, rows[side[rows]], left_out[side[left_out]]))
-    return MeasuredNode(left=share_of_search, left_out=share_of_left_out, children=tuple(children))
-
-
-def _pruned_trees(tree: MeasuredNode) -> Iterator[Pruned]:
-    """The trees from the largest to none, each at the least price of a region at which it is found."""
-    alpha = 0.0
-    while alpha < np.inf:
-        smaller_tree = _pruned(tree, alpha)
-        yield smaller_tree
-        alpha = smaller_tree.price
+    tree = measured(node, rows, left_out)
+    trees = [_pruned(tree, 0.0)]
+    while trees[-1].price < np.inf:
+        trees.append(_pruned(tree, trees[-1].price))
+    return trees
 
 
 def _pruned(node: MeasuredNode, alpha: float) -> Pruned:

@@ -21,6 +21,7 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.curves.curves import pdp_of_regions
 from granite_xai.evaluations.evaluations import Attribution, Evaluations, Matrix, Sample
 from granite_xai.evaluations.probe import out_of_range
+from granite_xai.fitting.find import Task
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.plan import Plan
 from granite_xai.tables import Table
@@ -36,7 +37,7 @@ CODES_OF_HIGH_FLOORS = ("M09", "N01", "D20: the model")
 
 
 def note_floors(
-    questions: Sequence[ResolvedQuestion], sample: Sample, plan: Plan, record: Diagnostics
+    questions: Sequence[ResolvedQuestion], sample: Sample, record: Diagnostics
 ) -> FloatArray:
     """The noise floor of each question (C4), with warnings of floors that hide more than rounding.
 
@@ -45,7 +46,6 @@ def note_floors(
     questions : sequence of Q questions
     sample : Sample
         The rows that search.
-    plan : Plan
     record : Diagnostics
         Gets floors and disagreements.
 
@@ -127,9 +127,7 @@ def cause(question: Disagreement) -> str:
     return EITHER
 
 
-def causes(
-    questions: Sequence[ResolvedQuestion], sample: Sample, plan: Plan, floors: FloatArray
-) -> dict[str, Any]:
+def causes(task: Task, sample: Sample) -> dict[str, Any]:
     """The cause of each question's disagreement, and the share of it that is left without interactions.
 
     Variances and risks under marginal masking mix both causes, so it is measured: how much of the disagreement
@@ -137,12 +135,9 @@ def causes(
 
     Parameters
     ----------
-    questions : sequence of Q questions
+    task : Task
     sample : Sample
         The rows that search.
-    plan : Plan
-    floors : array of shape (Q,)
-        Their noise floors.
 
     Returns
     -------
@@ -153,26 +148,19 @@ def causes(
     n_rows = len(sample.rows)
     places = np.linspace(0, n_rows - 1, min(n_rows, MOST_ROWS)).astype(np.intp)
     by_label = {}
-    for question, floor in zip(questions, floors.tolist(), strict=True):
+    for question, floor in zip(task.questions, task.floors.tolist(), strict=True):
         reason = cause(question.question)
         share: float | None = 0.0
         if reason != INTERACT:
-            share = _share_without_interactions(question, sample, plan, floor, places)
+            share = None
+            additive = additive_evaluations(question, sample, task.plan, places)
+            of_rows = sample.outputs[question.output].take(places)
+            whole = RegionWeights.whole(of_rows.weights)
+            of_model = float(question.regional(of_rows, whole)[0, 0])
+            if additive is not None and of_model > floor:
+                share = float(question.regional(additive, whole)[0, 0]) / of_model
         by_label[question.label] = {"cause": reason, "without_interactions": share}
     return by_label
-
-
-def _share_without_interactions(
-    question: ResolvedQuestion, sample: Sample, plan: Plan, floor: float, places: IntArray
-) -> float | None:
-    """Share of the disagreement of some rows that the additive model keeps; None where it cannot be read."""
-    additive = additive_evaluations(question, sample, plan, places)
-    of_rows = sample.outputs[question.output].take(places)
-    whole = RegionWeights.whole(of_rows.weights)
-    of_model = float(question.regional(of_rows, whole)[0, 0])
-    if additive is None or of_model <= floor:
-        return None
-    return float(question.regional(additive, whole)[0, 0]) / of_model
 
 
 def additive_evaluations(

@@ -13,10 +13,9 @@ from granite_xai.algebra.disagreement import Disagreement
 from granite_xai.algebra.influence import Individual, Influence, Interactions, Joint
 from granite_xai.algebra.objective import Objective
 from granite_xai.base.errors import InputError
-from granite_xai.base.limits import Resources, require_supported
+from granite_xai.base.limits import Resources, model_row_budget, require_supported
 from granite_xai.base.options import choose, real_number, unknown, whole_number
 from granite_xai.base.parallel import resolve_jobs
-from granite_xai.fitting.plan import Options
 from granite_xai.search.problem import OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
 
@@ -181,33 +180,20 @@ class Settings:
         """Whether regions are searched by the paper's algorithm, which takes the sample for the world."""
         return self.level is None and self.tree.search == "greedy"
 
-    def plan_options(self, n_given_holdout: int | None) -> Options:
-        """What decides on the plan of the fit.
+    @property
+    def budget(self) -> int:
+        """Rows that a fit may send to the model."""
+        return model_row_budget(self.resources)
 
-        Parameters
-        ----------
-        n_given_holdout : int, optional
-            Rows that the user holds out.
-        """
-        return Options(
-            resources=self.resources,
-            seed=self.seed,
-            is_sample=self.level is not None,
-            as_in_paper=self.as_in_paper,
-            max_samples=self.max_samples,
-            holdout=self.holdout if n_given_holdout is None else False,
-            n_given_holdout=n_given_holdout,
-            n_jobs=self.n_jobs,
-        )
+    @property
+    def budget_decides(self) -> bool:
+        """Whether a budget of model rows decides how many rows are used."""
+        return isinstance(self.max_samples, str)  # "auto"
 
     def with_alpha(self, alpha: float) -> Settings:
         """The same with another price of a region; the partitioner is a tree."""
         tree = replace(self.tree, alpha=alpha)
         return replace(self, tree=tree, partitioner=tree)
-
-    def given(self, partitioner: Partitioner) -> Settings:
-        """The same with regions from elsewhere."""
-        return replace(self, partitioner=partitioner)
 
 
 def _partitioner(partitioner: Any, tree: Tree) -> Partitioner:
