@@ -16,7 +16,6 @@ from granite_xai.base.errors import Diagnostics
 from granite_xai.base.limits import Resources
 from granite_xai.evaluations.evaluations import Coalition
 from granite_xai.evaluations.values import every_level
-from granite_xai.fitting.opening import Opened, open_inputs
 from granite_xai.fitting.plan import (
     Cost,
     Draft,
@@ -26,7 +25,7 @@ from granite_xai.fitting.plan import (
     note_rows,
     resolved_questions,
 )
-from granite_xai.fitting.settings import Settings
+from granite_xai.fitting.settings import Opened, Settings, open_inputs
 from granite_xai.tables import Rows, read_table
 
 IN_PAPER = {"confidence_level": None, "search": "greedy"}

@@ -15,7 +15,7 @@ from granite_xai.curves.description import CurveMaker
 from granite_xai.curves.shared import joined
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.evaluations.probe import probe
-from granite_xai.fitting.find import Search, Task
+from granite_xai.fitting.find import Path, Search, Task, path_of
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.judge import (
     judge_by_other_rows,
@@ -23,8 +23,6 @@ from granite_xai.fitting.judge import (
     trees_of_folds,
 )
 from granite_xai.fitting.ledger import ledger_of
-from granite_xai.fitting.opening import Opened, collected, open_inputs
-from granite_xai.fitting.path import Path, path_of
 from granite_xai.fitting.plan import (
     Draft,
     answered_coalitions,
@@ -34,7 +32,7 @@ from granite_xai.fitting.plan import (
     note_rows,
 )
 from granite_xai.fitting.remarks import causes, note_bins, note_floors
-from granite_xai.fitting.settings import Settings
+from granite_xai.fitting.settings import Opened, Settings, collected, open_inputs
 from granite_xai.fitting.stability import Stability, affordable_pairs, halves, stability_of
 from granite_xai.inference.nodes import with_levels_of
 from granite_xai.search.plateau import other_cuts

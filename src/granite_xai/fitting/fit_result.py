@@ -15,8 +15,7 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.curves.description import CurveMaker
 from granite_xai.curves.shared import SharedCurves
 from granite_xai.evaluations.evaluations import Sample
-from granite_xai.fitting.find import Task
-from granite_xai.fitting.path import Path
+from granite_xai.fitting.find import Path, Task
 from granite_xai.fitting.stability import Stability
 from granite_xai.inference.estimate import Estimate
 from granite_xai.inference.nodes import NodeFigures

@@ -68,8 +68,7 @@ from granite_xai.evaluations.values import (
     few_values,
     stand_ins,
 )
-from granite_xai.fitting.opening import Opened
-from granite_xai.fitting.settings import Settings
+from granite_xai.fitting.settings import Opened, Settings
 from granite_xai.models import Predictor
 from granite_xai.tables import MOST_HELD_OUT, Rows, Table
 

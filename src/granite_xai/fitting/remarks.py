@@ -21,7 +21,7 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.curves.curves import pdp_of_regions
 from granite_xai.evaluations.evaluations import Attribution, Evaluations, Matrix, Sample
 from granite_xai.evaluations.probe import out_of_range
-from granite_xai.fitting.find import Task
+from granite_xai.fitting.find import Task, disagreements_of
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.plan import Plan
 from granite_xai.tables import Table
@@ -54,55 +54,38 @@ def note_floors(
     InputError
         N06, where a disagreement is too large to be a number.
     """
-    whole = RegionWeights.whole(sample.rows.weights)
-    disagreements = np.empty(len(questions))
-    floors = np.empty(len(questions))
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
-        for number, question in enumerate(questions):
-            output = sample.outputs[question.output]
-            disagreements[number] = question.regional(output, whole)[0, 0]
-            floors[number] = question.floor(output, sample.errors[question.output])
+        disagreements = disagreements_of(questions, sample.outputs)
+        floors = np.array(
+            [
+                each.floor(sample.outputs[each.output], sample.errors[each.output])
+                for each in questions
+            ]
+        )
         total_losses = disagreements * len(sample.rows)
     labels = [question.label for question in questions]
     record.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
     record.note("measured_disagreement", dict(zip(labels, disagreements.tolist(), strict=True)))
-    scales = [_scale(evaluations) for evaluations in sample.outputs]
+    scales = [
+        float(np.max(np.abs(evaluations.f + evaluations.offset))) for evaluations in sample.outputs
+    ]
     if not np.all(np.isfinite(total_losses) & np.isfinite(floors)):
         raise out_of_range(
             f"the disagreement is too large to be a number; predictions reach {max(scales):.3g}."
         )
     for question, floor, disagreement in zip(questions, floors, disagreements, strict=True):
         scale = scales[question.output]
-        deviations = np.abs(sample.outputs[question.output].f)
-        if float(deviations.max()) > EQUAL_PREDICTIONS * scale:
-            _warn_of_high_floor(question, float(floor), float(disagreement), scale, record)
+        varies = np.abs(sample.outputs[question.output].f).max() > EQUAL_PREDICTIONS * scale
+        is_named = any(text.startswith(CODES_OF_HIGH_FLOORS) for text in record.warnings)
+        hides_more = LARGEST_MERE_ROUNDING * floor < disagreement <= floor
+        if varies and hides_more and not is_named and not question.is_sampled:
+            record.warn(
+                f"N10: {question.label}: the measured disagreement {disagreement:.3g} is below its noise floor "
+                f"{floor:.3g}, but no mere rounding; it is reported as 0. The predictions reach {scale:.3g}: "
+                "explain them minus a constant, or in double precision.",
+                ModelWarning,
+            )
     return floors
-
-
-def _scale(evaluations: Evaluations) -> float:
-    """How large predictions are."""
-    return float(np.max(np.abs(evaluations.f + evaluations.offset)))
-
-
-def _warn_of_high_floor(
-    question: ResolvedQuestion,
-    floor: float,
-    disagreement: float,
-    scale: float,
-    record: Diagnostics,
-) -> None:
-    """Say where the noise floor hides more than rounding mostly makes (N10)."""
-    if any(text.startswith(CODES_OF_HIGH_FLOORS) for text in record.warnings):
-        return
-    if question.first.is_sampled or question.second.is_sampled:
-        return
-    if LARGEST_MERE_ROUNDING * floor < disagreement <= floor:
-        record.warn(
-            f"N10: {question.label}: the measured disagreement {disagreement:.3g} is below its noise floor "
-            f"{floor:.3g}, but no mere rounding; it is reported as 0. The predictions reach {scale:.3g}: "
-            "explain them minus a constant, or in double precision.",
-            ModelWarning,
-        )
 
 
 # Causes -----------------------------------------------------------------------------------------------------

@@ -414,11 +414,7 @@ def _split_stabilities(
 
 def _spread_of_thresholds(split: Split, others: Sequence[Split]) -> tuple[float, float]:
     """Between which thresholds nine of ten other splits cut; nan where there is no threshold."""
-    thresholds = []
-    for other in others:
-        value = threshold(other)
-        if value is not None:
-            thresholds.append(value)
+    thresholds = [value for value in map(threshold, others) if value is not None]
     if not thresholds or threshold(split) is None:
         return nan, nan
     low, high = np.quantile(thresholds, SPREAD).tolist()
