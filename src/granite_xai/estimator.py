@@ -22,7 +22,7 @@ from granite_xai.fitting.evaluation import Evaluation, evaluate_rows
 from granite_xai.fitting.fit import fit, path_of_fit, plan_of, search_halves
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import GraniteBase, fitted_view
-from granite_xai.fitting.opening import lacking_clusters_warning
+from granite_xai.fitting.settings import lacking_clusters_warning
 from granite_xai.fitting.stability import Stability
 from granite_xai.models import Predictor, Usage, accepts_missing
 from granite_xai.regions import vocabulary

@@ -97,9 +97,9 @@ from granite_xai.estimator import Granite, set_fitted_attributes
 from granite_xai.evaluations.needs import Needs
 from granite_xai.evaluations.probe import Probe, Probed
 from granite_xai.evaluations.values import Cells
+from granite_xai.fitting.find import Path as TreePath, PathStep
 from granite_xai.fitting.fit_result import FitResult, FromFile
 from granite_xai.fitting.fitted import fitted_view
-from granite_xai.fitting.path import Path as TreePath, PathStep
 from granite_xai.fitting.plan import Plan
 from granite_xai.fitting.settings import Settings
 from granite_xai.fitting.stability import SplitStability, Stability
@@ -509,7 +509,7 @@ def _read_plan(data: dict[str, Any], plain: _Plain, settings: Settings, model: P
         values=kept["values"],
         learned=learned,
         probed=Probed(kept["probed"], seconds_per_row=0.0),
-        options=settings.plan_options(None),
+        settings=settings,
         combined=kept["combined"],
     )
 

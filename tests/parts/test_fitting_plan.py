@@ -11,73 +11,60 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.algebra import disagreement as questions
-from granite_xai.algebra.influence import Individual, Interactions
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import Diagnostics
 from granite_xai.base.limits import Resources
-from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Coalition
 from granite_xai.evaluations.values import every_level
 from granite_xai.fitting.plan import (
+    Cost,
     Draft,
-    Options,
     Plan,
-    RowChooser,
-    coalitions_of_curves,
-    make_plan,
+    RowChoice,
+    choose_rows,
+    note_rows,
+    resolved_questions,
 )
-from granite_xai.models import for_table
+from granite_xai.fitting.settings import Opened, Settings, open_inputs
 from granite_xai.tables import Rows, read_table
+
+IN_PAPER = {"confidence_level": None, "search": "greedy"}
 
 
 @dataclass(frozen=True)
-class Opened:
-    """Rows, a model and questions, before the plan is made."""
+class Found:
+    """Rows, a model and options, before the plan is made."""
 
-    rows: Rows
-    model: Any
-    questions: list[Any]  # of the core, about the chosen sets
-    options: Options
+    opened: Opened
 
-    def resolve(self, search: Rows) -> list[Any]:
+    @property
+    def rows(self) -> Rows:
+        return self.opened.rows
+
+    @property
+    def model(self) -> Any:
+        return self.opened.model
+
+    def resolve(self, search: Rows) -> tuple[Any, ...]:
         """The questions on some rows, those of the first output first."""
-        gives_paths = Reading(self.model, search.table, Diagnostics()).gives_attributions
-        resolved = [
-            question.resolve(
-                search.table,
-                is_probability=self.model.is_probability,
-                gives_paths=gives_paths,
-                max_evaluations=None,
-                seed=self.options.seed,
-            )
-            for question in self.questions
-        ]
-        outputs = list(self.model.outputs) or [None]
-        return [
-            question.about_output(
-                number, question.label + (f" of {name}" if name is not None else "")
-            )
-            for number, name in enumerate(outputs)
-            for question in resolved
-        ]
+        return resolved_questions(self.opened, search.table)
 
-    def draft(self, search: Rows, options: Options) -> Draft:
-        return Draft(
-            self.model, self.resolve(search), search, self.curves(search), options, Diagnostics()
-        )
+    def draft(self, search: Rows) -> Draft:
+        return Draft(self.opened, search, Diagnostics())
 
-    def curves(self, search: Rows) -> frozenset[Coalition]:
-        question = self.resolve(search)[0]
-        return coalitions_of_curves(
-            question.first.layout.explained, question.order, search.table.explained
-        )
-
-    def chooser(self) -> RowChooser:
-        return RowChooser(self.rows, self.draft, self.options)
+    def choose(self) -> RowChoice:
+        return choose_rows(self.opened)
 
     def plan(self, search: Rows) -> Plan:
-        return make_plan(self.draft(search, self.options), Diagnostics())
+        return self.draft(search).plan(Diagnostics(), lambda seconds: None)
+
+    def cost(self) -> Cost:
+        choice = self.choose()
+        return self.draft(self.rows.take(choice.search)).allowed_cost(len(choice.held_out))
+
+    def with_options(self, **options: Any) -> Found:
+        settings = replace(self.opened.settings, **options)
+        return Found(replace(self.opened, settings=settings))
 
 
 # Which rows ----------------------------------------------------------------------------------------
@@ -91,25 +78,20 @@ def numbers(n: int, d: int = 4, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
-def about(X: Any, question: str = "ice-pdp", function: Any = product, **options: Any) -> Opened:
-    """A question about a table."""
-    influence = options.pop("influence", Individual())
+def about(X: Any, question: str = "ice-pdp", function: Any = product, **options: Any) -> Found:
+    """A question about a table, with options of `Granite`."""
     clusters = options.pop("clusters", None)
-    table = read_table(X, missing="error")
-    return Opened(
-        rows=Rows.of(table, np.zeros(table.n_rows), None, clusters),
-        model=for_table(function, table, None),
-        questions=[questions.question(question).with_influence(influence)],
-        options=Options(**{"resources": Resources(), **options}),
-    )
+    g = gx.Granite(function, question, **options)
+    y = np.zeros(len(X))
+    return Found(open_inputs(Settings.of(g), X, y, None, clusters, Diagnostics()))
 
 
 @pytest.mark.parametrize("budget", [30_000, 100_000, 250_000])
 def test_the_budget_pays_for_the_rows_and_for_hardly_any_more(budget):
     found = about(numbers(5000), resources=Resources(max_evaluations=budget))
-    choice = found.chooser().choose()
+    choice = found.choose()
     search = found.rows.take(choice.search)
-    cost = found.draft(search, found.options).allowed_cost(len(choice.held_out))
+    cost = found.cost()
     assert 0.98 * budget < cost.model_rows <= budget
     plan = found.plan(search)
     plan.ask(search)
@@ -133,7 +115,7 @@ def test_permuted_rows_and_columns_give_the_same_rows_and_values():
     chosen = []
     values = []
     for found, positions in ((one, np.arange(1500)), (other, order)):
-        choice = found.chooser().choose()
+        choice = found.choose()
         chosen.append({*positions[found.rows.positions[choice.search]].tolist()})
         plan = found.plan(found.rows.take(choice.search))
         by_name = {}
@@ -147,7 +129,7 @@ def test_permuted_rows_and_columns_give_the_same_rows_and_values():
 def test_clusters_are_used_whole():
     clusters = np.repeat(np.arange(60), 50)
     found = about(numbers(3000), clusters=clusters, resources=Resources(max_evaluations=60_000))
-    choice = found.chooser().choose()
+    choice = found.choose()
     of_search = set(found.rows.clusters[choice.search])
     of_held_out = set(found.rows.clusters[choice.held_out])
     assert not of_search & of_held_out
@@ -161,7 +143,7 @@ def test_exact_effects_of_fewer_rows_come_before_sampled_ones_of_more():
     sizes = {}
     for n in (1000, 3000):
         found = about(numbers(n, d=6), "sage-risk", resources=resources)
-        choice = found.chooser().choose()
+        choice = found.choose()
         (question,) = found.resolve(found.rows.take(choice.search))
         assert not question.is_sampled
         sizes[n] = len(choice.search)
@@ -170,22 +152,20 @@ def test_exact_effects_of_fewer_rows_come_before_sampled_ones_of_more():
 
 def test_few_of_many_rows_are_said_with_a_budget_that_uses_more():
     found = about(numbers(30_000, d=12))
-    chooser = found.chooser()
-    choice = chooser.choose()
+    choice = found.choose()
     record = Diagnostics()
     if choice.n_rows >= 3000:
-        chooser.warn_of_few_rows(choice, record)
+        note_rows(found.opened, choice, record)
         assert record.warnings == ()
     found = about(numbers(60_000, d=24), function=lambda X: X[:, 0])
-    chooser = found.chooser()
-    choice = chooser.choose()
+    choice = found.choose()
     assert choice.n_rows < 6000
     with pytest.warns(gx.DataWarning, match="M13: "):
-        chooser.warn_of_few_rows(choice, record)
+        note_rows(found.opened, choice, record)
     (text,) = record.warnings
     budget, n_rows = re.search(r"max_evaluations=([\d_]+)\) uses ([\d,]+)\.", text).groups()
-    larger = replace(found.options, resources=Resources(max_evaluations=int(budget)))
-    assert replace(found, options=larger).chooser().choose().n_rows == int(n_rows.replace(",", ""))
+    larger = found.with_options(resources=Resources(max_evaluations=int(budget)))
+    assert larger.choose().n_rows == int(n_rows.replace(",", ""))
 
 
 # Refusals ------------------------------------------------------------------------------------------
@@ -198,25 +178,20 @@ def remedy(refused: Any, option: str) -> int:
 @pytest.mark.parametrize("question", ["ice-pdp", "ale", "shap-pdp", "mplot-pdp"])
 @pytest.mark.parametrize("max_grid", ["auto", None])
 def test_M13_what_a_refusal_names_is_enough(question, max_grid):
-    resources = Resources(max_evaluations=40_000, max_grid=max_grid)
+    # Enough for exact effects of the rows that search, but not of those that judge as well.
+    budget = 1_200_000 if question == "shap-pdp" else 40_000
+    resources = Resources(max_evaluations=budget, max_grid=max_grid)
     found = about(numbers(1500), question, max_samples=400, resources=resources)
 
-    def cost(options: Options) -> int:
-        again = replace(found, options=options)
-        choice = again.chooser().choose()
-        draft = again.draft(again.rows.take(choice.search), options)
-        return draft.allowed_cost(len(choice.held_out)).model_rows
-
     with pytest.raises(gx.ResourceError, match="the plan sends") as refused:
-        cost(found.options)
+        found.cost()
     assert refused.value.code == "M13"
     assert found.model.usage.rows == 0
     enough = remedy(refused, "max_evaluations")
-    assert (
-        cost(replace(found.options, resources=replace(resources, max_evaluations=enough))) <= enough
-    )
+    larger = replace(resources, max_evaluations=enough)
+    assert found.with_options(resources=larger).cost().model_rows <= enough
     fewer = remedy(refused, "max_samples")
-    assert cost(replace(found.options, max_samples=fewer)) <= 40_000
+    assert found.with_options(max_samples=fewer).cost().model_rows <= budget
     assert fewer > 20
 
 
@@ -229,35 +204,33 @@ def test_D33_what_a_refusal_names_is_enough(question):
     assert refused.value.code == "D33"
     assert found.model.usage.rows == 0
     limit = remedy(refused, "memory_limit")
-    found.draft(
-        found.rows, replace(found.options, resources=replace(resources, memory_limit=limit))
-    ).require_memory()
+    enough = found.with_options(resources=replace(resources, memory_limit=limit))
+    enough.draft(found.rows).require_memory()
     fewer = remedy(refused, "max_samples")
-    found.draft(found.rows.take(np.arange(fewer)), found.options).require_memory()
-    less = replace(found.options, resources=replace(resources, memory_limit=limit - 1))
-    too_little = found.draft(found.rows, less)
+    found.draft(found.rows.take(np.arange(fewer))).require_memory()
+    less = found.with_options(resources=replace(resources, memory_limit=limit - 1))
+    too_little = less.draft(found.rows)
     with pytest.raises(gx.ResourceError):
         too_little.require_memory()
     if question == "shap-pdp":
         assert "max_grid" not in str(refused.value)
         return
     on_grid = Resources(memory_limit=2**23, max_grid=remedy(refused, "max_grid"))
-    found.draft(found.rows, replace(found.options, resources=on_grid)).require_memory()
+    found.with_options(resources=on_grid).draft(found.rows).require_memory()
 
 
 @pytest.mark.parametrize("shape", [(2000, 30), (3000, 10)])
 def test_sizes_of_the_paper_fit_the_default_memory(shape):
-    found = about(numbers(*shape), is_sample=False, as_in_paper=True)
-    found.draft(found.rows, found.options).require_memory()
+    found = about(numbers(*shape), **IN_PAPER)
+    found.draft(found.rows).require_memory()
 
 
 def test_R08_a_device_that_is_not_there_is_refused():
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():
         pytest.skip("there is a device")
-    found = about(numbers(100), resources=Resources(device="cuda"))
     with pytest.raises(gx.ResourceError) as refused:
-        found.draft(found.rows, found.options)
+        about(numbers(100), resources=Resources(device="cuda"))
     assert refused.value.code == "R08"
 
 
@@ -281,11 +254,9 @@ def test_other_rows_are_asked_at_the_values_of_the_fit():
 
 
 def test_curves_ask_about_what_the_questions_did_not():
-    found = about(numbers(300), influence=Individual(["x0"]))
+    found = about(numbers(300), features=["x0"])
     search = found.rows
-    questions = found.resolve(search)
-    draft = Draft(found.model, questions, search, frozenset(), found.options, Diagnostics())
-    plan = make_plan(draft, Diagnostics())
+    plan = found.plan(search)
     sample = plan.ask(search)
     assert set(sample.outputs[0].matrices) == {Coalition([0])}
     rows_before = found.model.usage.rows
@@ -303,7 +274,7 @@ def test_a_model_that_is_read_is_asked_about_its_own_rows_alone():
 
     X = np.round(numbers(400), 1)
     forest = RandomForestRegressor(20, random_state=0).fit(X, product(X))
-    found = about(X, function=forest, is_sample=False, as_in_paper=True)
+    found = about(X, function=forest, **IN_PAPER)
     record = Diagnostics()
     plan = found.plan(found.rows)
     rows_before = found.model.usage.rows
@@ -331,21 +302,26 @@ def test_noise_of_the_model_is_part_of_every_sample():
     assert 1e-3 < sample.errors[0] < 1e-1
 
 
+def noted_rows(found: Found) -> dict[str, Any]:
+    record = Diagnostics()
+    note_rows(found.opened, found.choose(), record)
+    return record.as_dict()["rows"]
+
+
 def test_the_rows_that_are_used_are_told_as_the_user_knows_them():
     X = numbers(900)
     found = about(X, max_samples=300)
-    chooser = found.chooser()
-    choice = chooser.choose()
-    facts = chooser.facts(choice)
+    choice = found.choose()
+    facts = noted_rows(found)
     assert (len(facts["search"]), len(facts["held_out"])) == (300, 150)
     assert (facts["available"], facts["reason"]) == (900, "as asked")
     np.testing.assert_array_equal(
         np.sort(found.rows.take(choice.search).table.columns[0].values),
         np.sort(X[facts["search"], 0]),
     )
-    assert about(X).chooser().facts(about(X).chooser().choose())["reason"] == "all rows"
+    assert noted_rows(about(X))["reason"] == "all rows"
     few = about(X, resources=Resources(max_evaluations=20_000))
-    assert few.chooser().facts(few.chooser().choose())["reason"] == "max_evaluations"
+    assert noted_rows(few)["reason"] == "max_evaluations"
 
 
 # Interactions at a few values ----------------------------------------------------------------------
@@ -358,8 +334,8 @@ def pairs_and_one_of_three(X):
 
 def test_pairs_search_on_a_thousand_rows_within_the_budget():
     X = numbers(12_000, d=10)
-    found = about(X, function=pairs_and_one_of_three, influence=Interactions())
-    choice = found.chooser().choose()
+    found = about(X, function=pairs_and_one_of_three, influence="interaction")
+    choice = found.choose()
     assert len(choice.search) >= 1000
     assert len(choice.held_out) == len(choice.search) // 2
     plan = found.plan(found.rows.take(choice.search))
@@ -378,7 +354,7 @@ def test_what_depends_on_two_columns_at_most_leaves_nothing_of_pairs():
     found = about(
         X,
         function=lambda X: X[:, 0] * X[:, 1] + np.sin(X[:, 2] * X[:, 3]),
-        influence=Interactions(),
+        influence="interaction",
     )
     search = found.rows.take(np.arange(1000))
     plan = found.plan(search)
@@ -398,7 +374,7 @@ def test_at_all_values_of_each_column_pairs_are_exact(places):
     found = about(
         X,
         function=lambda X: np.sin(X[:, 0] * X[:, 1] * X[:, 2]) + X[:, 3] * X[:, 0],
-        influence=Interactions(),
+        influence="interaction",
     )
     (question,) = found.resolve(found.rows)
     exact = found.plan(found.rows)
@@ -418,14 +394,14 @@ def test_at_all_values_of_each_column_pairs_are_exact(places):
 
 def test_pairs_that_matter_are_read_finely_enough():
     X = numbers(2000, d=6)
-    found = about(X, function=pairs_and_one_of_three, influence=Interactions())
+    found = about(X, function=pairs_and_one_of_three, influence="interaction")
     search = found.rows.take(np.arange(400))
     (question,) = found.resolve(search)
     exact = about(
         search.table.native,
         function=pairs_and_one_of_three,
-        influence=Interactions(),
-        is_sample=False,
+        influence="interaction",
+        **IN_PAPER,
     )
     results = []
     for plan, asked in ((found.plan(search), search), (exact.plan(exact.rows), exact.rows)):
@@ -439,6 +415,6 @@ def test_pairs_that_matter_are_read_finely_enough():
 
 @pytest.mark.parametrize("question", ["pfi-risk", "variance", "mplot-pdp"])
 def test_pairs_that_vary_together_are_read_at_all_values(question):
-    found = about(numbers(1500, d=8), question, influence=Interactions())
-    draft = found.draft(found.rows.take(np.arange(250)), found.options)
+    found = about(numbers(1500, d=8), question, influence="interaction")
+    draft = found.draft(found.rows.take(np.arange(250)))
     assert not draft.combines_values

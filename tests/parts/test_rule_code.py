@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 import granite_xai as gx
 from granite_xai.base.errors import InputError
 from granite_xai.regions import Interval, Levels, Rule, cut
+from granite_xai.regions.code import DIALECTS, TextLanguage
 from parts.lazy_tables import EAGER, GAPS, LAZY, RNG, RULES, N, X, duckdb, model, numbers
 from parts.random_rules import (
     HOSTILE,
@@ -304,3 +305,16 @@ def test_a_lazy_table_is_numbered_by_its_engine():
         assert partition.apply(convert(X)).tolist() == partition.apply(X).tolist()
         with pytest.raises(gx.InputError, match="D01: .* rows have missing values"):
             partition.apply(convert(GAPS))
+
+
+def test_a_dialect_quotes_the_names_of_regions_too(monkeypatch):
+    """One more dialect is one class: its quotes hold for the labels and for the alias as for the columns."""
+
+    class Backticks(TextLanguage):
+        def column(self, name: str) -> str:
+            return f"`{name}`"
+
+    monkeypatch.setitem(DIALECTS, "backticks", Backticks())
+    partition = gx.Partition.from_rules(["a ≤ 1", "a > 1"])
+    written = partition.to_sql("part", dialect="backticks")
+    assert written == "CASE WHEN `a` <= 1 THEN 0 WHEN `a` > 1 THEN 1 END AS `part`"

@@ -147,7 +147,7 @@ def test_regions_with_the_same_curves_differ_in_their_mean_alone(g):
     )
     said = finding(g, shared_curves=Deferred(lambda: alike, now=True))
     assert re.fullmatch(
-        r"Regions differ mostly in their mean prediction \(\S+ to \S+\), hardly in the effects of features\.",
+        r"Regions differ mostly in the level of predictions \(means \S+ to \S+\), hardly in the shape of effects\.",
         said.headline,
     )
     assert " curves and the mean prediction of each region describe " in said.curves

@@ -306,7 +306,6 @@ def test_the_search_tells_how_many_rows_went_through_a_level(search, monkeypatch
         assert bar.done == bar.total
     assert 0.5 * bar.total < bar.done <= bar.total
     bars.seen.clear()
-    monkeypatch.setattr("granite_xai.fitting.fit.Meter", bars)
     assert len(g.path_) > 1
     assert [bar.desc for bar in bars.seen if bar.shown] == [
         "path"

@@ -53,7 +53,7 @@ def resolve_jobs(n_jobs: int | None) -> int:
     count_threads: Callable[[int | None], int] = joblib.effective_n_jobs
     backend, configured_jobs = get_active_backend(prefer="threads")
     if not getattr(backend, "supports_sharedmem", False):
-        # Processes and clusters are for the model (`compute.workers`): the search has threads.
+        # Processes and clusters are for the model (`models.workers`): the search has threads.
         count_threads = ThreadingBackend().effective_n_jobs
         if n_jobs is None:
             n_jobs = configured_jobs

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import InputError
@@ -16,13 +15,10 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.curves.description import CurveMaker
 from granite_xai.curves.shared import SharedCurves
 from granite_xai.evaluations.evaluations import Sample
-from granite_xai.fitting.path import Path
-from granite_xai.fitting.plan import Plan
-from granite_xai.fitting.settings import Settings
+from granite_xai.fitting.find import Path, Task
 from granite_xai.fitting.stability import Stability
 from granite_xai.inference.estimate import Estimate
 from granite_xai.inference.nodes import NodeFigures
-from granite_xai.models import Predictor
 from granite_xai.regions import Partition
 from granite_xai.regions.ledger import Ledger
 from granite_xai.tables import Table
@@ -36,25 +32,18 @@ class FromFile(NamedTuple):
     rows: Any  # positions of the search rows, and their weights
 
 
-@dataclass(frozen=True, eq=False)
-class FitResult:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitResult(Task):
     """What a fit found.
 
     Parameters
     ----------
-    settings : Settings
-    model : Predictor
-    missing : bool
-        Whether missing values are allowed.
+    settings, model, missing, plan, questions, question_weights, floors
+        As in `Task`.
     rows : Rows
         Those that searched.
-    plan : Plan
-        What is asked about any rows.
-    questions : tuple of ResolvedQuestion
-        Of every output, where all are explained.
-    question_weights : array of shape (Q,)
-    floors, disagreements : arrays of shape (Q,)
-        Noise floor of each question, and its disagreement on all rows before any split.
+    disagreements : array of shape (Q,)
+        Of each question on all rows, before any split.
     exceeded : array of shape (Q,), optional
         Which questions show more than chance on all rows; None without a confidence level.
     partition : Partition
@@ -80,14 +69,7 @@ class FitResult:
         Of a fit that was loaded.
     """
 
-    settings: Settings
-    model: Predictor
-    missing: bool
     rows: Rows
-    plan: Plan
-    questions: tuple[ResolvedQuestion, ...]
-    question_weights: FloatArray
-    floors: FloatArray
     disagreements: FloatArray
     exceeded: BoolArray | None
     partition: Partition

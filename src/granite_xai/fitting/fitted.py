@@ -26,8 +26,8 @@ from granite_xai.evaluations.evaluations import Evaluations, Sample
 from granite_xai.evaluations.needs import Needs
 from granite_xai.evaluations.request import reads_parts_of_sets, reads_single_columns
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.opening import target_for
 from granite_xai.fitting.plan import Plan
+from granite_xai.fitting.settings import target_for
 from granite_xai.models.columns import read_input
 from granite_xai.models.targets import read_clusters, read_weights
 from granite_xai.tables import Table, collect_rows, read_table

@@ -14,7 +14,7 @@ from granite_xai.base.typing import IntArray
 from granite_xai.curves.description import CurveMaker
 from granite_xai.curves.sharing import Nodes
 from granite_xai.evaluations.evaluations import Sample
-from granite_xai.fitting.find import Searching
+from granite_xai.fitting.find import Search
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.inference.estimate import (
     DescribedShare,
@@ -153,7 +153,7 @@ def _judgement(
 # Trees of folds ---------------------------------------------------------------------------------------
 
 
-def trees_of_folds(result: FitResult, sample: Sample, searching: Searching) -> list[FoldTree]:
+def trees_of_folds(result: FitResult, sample: Sample) -> list[FoldTree]:
     """Trees that are searched without a fold of the rows each; the model is not asked.
 
     None where there are enough rows to hold some out, where nothing was found, and where the
@@ -165,10 +165,11 @@ def trees_of_folds(result: FitResult, sample: Sample, searching: Searching) -> l
     if n_rows >= SMALL_TABLE or isinstance(result.settings.partitioner, GivenRules):
         return []
     # Whether there is anything to divide is decided by all rows, not by each fold's again.
-    quiet = searching.on_folds()
+    quiet = result.without_bars()
     trees = []
     for rows, left_out in folds(sample.rows.clusters, result.settings.seed):
-        partition = quiet.on(sample.take(rows), exceeded=result.exceeded).regions().partition
+        search = Search.of(quiet, sample.take(rows), exceeded=result.exceeded, is_repeated=True)
+        partition = search.regions().partition
         is_left_out = np.zeros(n_rows, dtype=np.bool_)
         is_left_out[left_out] = True
         trees.append(FoldTree(partition.apply(sample.rows.table), is_left_out, partition))

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.masking import learn
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError
-from granite_xai.base.limits import Resources, model_row_budget, require_supported
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.asking import ask, ask_recombined
 from granite_xai.evaluations.ensembles import Reading
@@ -29,6 +28,7 @@ from granite_xai.evaluations.limits import (
     NUMBER_BYTES,
     bytes_kept,
     require_room,
+    require_table_room,
 )
 from granite_xai.evaluations.needs import Learned, Needs, Recombined
 from granite_xai.evaluations.pilot import (
@@ -68,6 +68,7 @@ from granite_xai.evaluations.values import (
     few_values,
     stand_ins,
 )
+from granite_xai.fitting.settings import Opened, Settings
 from granite_xai.models import Predictor
 from granite_xai.tables import MOST_HELD_OUT, Rows, Table
 
@@ -94,67 +95,6 @@ Values = int | Mapping[int, Cells] | None
 """Values that stand for a column: so many quantiles, those of a pilot, or all."""
 
 
-class Question(Protocol):
-    """What a plan must know of a question that is resolved on some rows."""
-
-    @property
-    def needs(self) -> Needs:
-        """What it reads of the model."""
-
-    @property
-    def reads(self) -> Mapping[Coalition, AbstractSet[Coalition]]:
-        """What the gap of each set reads."""
-
-    @property
-    def is_sampled(self) -> bool:
-        """Whether effects are means over drawn orders of arrival."""
-
-    @property
-    def is_local(self) -> bool:
-        """Whether there is a gap at each row."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options that decide on a plan.
-
-    Parameters
-    ----------
-    resources : Resources
-    seed : int
-    is_sample : bool
-        Whether rows are a sample of more (a confidence level), rather than the world.
-    as_in_paper : bool
-        Whether regions are searched by the paper's algorithm.
-    max_samples : "auto", int or None
-        Rows that search. "auto": as many as the budget of model rows pays for; None: all.
-    holdout : "auto", False or float
-        Rows that judge: half as many as search, none, or a share of all.
-    n_given_holdout : int, optional
-        Rows that the user holds out; `holdout` is False then.
-    n_jobs : int, optional
-    """
-
-    resources: Resources = field(default_factory=Resources)
-    seed: int = 0
-    is_sample: bool = True
-    as_in_paper: bool = False
-    max_samples: int | Literal["auto"] | None = "auto"
-    holdout: float | Literal["auto", False] = "auto"
-    n_given_holdout: int | None = None
-    n_jobs: int | None = None
-
-    @property
-    def budget_decides(self) -> bool:
-        """Whether a budget of model rows decides how many rows are used."""
-        return self.is_sample and self.max_samples == "auto"
-
-    @property
-    def budget(self) -> int:
-        """Rows that a fit may send to the model."""
-        return model_row_budget(self.resources)
-
-
 # What is asked about any rows ----------------------------------------------------------------------
 
 
@@ -172,7 +112,7 @@ class Plan:
     learned : mapping of key to Learned
         Bins, references and the like, from the rows that search.
     probed : Probed
-    options : Options
+    settings : Settings
     combined : mapping of coalition to mapping of column to Cells
         Sets of several columns that are read at all combinations of a few values.
     """
@@ -182,7 +122,7 @@ class Plan:
     values: Values
     learned: Mapping[Any, Learned]
     probed: Probed
-    options: Options
+    settings: Settings
     combined: Mapping[Coalition, Mapping[int, Cells]] = field(default_factory=dict)
 
     @property
@@ -222,14 +162,26 @@ class Plan:
             The model on these rows, where that was looked at before.
         """
         record = record or Diagnostics()
-        reading = reading or Reading(self.model, rows.table, record, self.options.seed)
+        settings = self.settings
+        reading = reading or Reading(self.model, rows.table, record, settings.seed)
+        asked_of_rows = request(
+            self.needs,
+            rows.table,
+            values=self.values,
+            model_cells=reading.model_cells,
+            learned=self.learned,
+            combined=self.combined,
+        )
+        resources = settings.resources
+        if settings.budget_decides:  # it has decided on the rows, and is not asked again
+            resources = replace(resources, max_evaluations=None)
         asked = ask(
             self.model,
             rows,
-            self._request(rows.table, reading),
+            asked_of_rows,
             reading,
-            resources=resources_of(self.options),
-            n_jobs=self.options.n_jobs,
+            resources=resources,
+            n_jobs=settings.n_jobs,
             record=record,
         )
         if are_fitted:
@@ -239,16 +191,6 @@ class Plan:
             for of_output in zip(asked.outputs, asked.extents, self.probed.outputs, strict=True)
         ]
         return Sample(rows, asked.outputs, tuple(errors))
-
-    def _request(self, table: Table, reading: Reading) -> Request:
-        return request(
-            self.needs,
-            table,
-            values=self.values,
-            model_cells=reading.model_cells,
-            learned=self.learned,
-            combined=self.combined,
-        )
 
     def complete(
         self, sample: Sample, coalitions: AbstractSet[Coalition]
@@ -263,7 +205,7 @@ class Plan:
         values = self.values
         if isinstance(values, Mapping):
             singles = [min(columns) for columns in lacking if len(columns) == 1]
-            values = learned_values(self.model, sample.rows, sorted(singles), self.options)
+            values = learned_values(self.model, sample.rows, sorted(singles), self.settings)
         needs = Needs(coalitions=lacking)
         further = replace(self, needs=needs, values=values, learned={}, combined={})
         outputs = [
@@ -306,7 +248,7 @@ def check_quantiles(
         return
     n_values = [matrix.values.shape[1] for matrix in matrices.values()]
     n_rows = n_checked_rows(table.n_rows, n_values)
-    generator = np.random.default_rng(plan.options.seed)
+    generator = np.random.default_rng(plan.settings.seed)
     few = sample.take(np.sort(generator.choice(table.n_rows, size=n_rows, replace=False)))
     exact = replace(plan, values=None).ask(few.rows)
     gaps = {}
@@ -346,59 +288,11 @@ def answered_coalitions(sample: Sample) -> frozenset[Coalition]:
     return frozenset(answered)
 
 
-def make_plan(
-    draft: Draft, record: Diagnostics, announce: Callable[[float], None] | None = None
-) -> Plan:
-    """Probe the model, choose the values that stand for columns, and learn what maskings learn.
-
-    Parameters
-    ----------
-    draft : Draft
-        Of the rows that search.
-    record : Diagnostics
-    announce : callable, optional
-        Is told the seconds that the model takes for a row.
-
-    Raises
-    ------
-    ResourceError
-        D33, where the fit needs more memory than allowed; the model has not been asked then.
-    """
-    model, search, options = draft.reading.model, draft.search, draft.options
-    draft.require_memory()
-    probed = probe(model, search.table, record)
-    if announce is not None:
-        announce(probed.seconds_per_row)
-    values: Values = draft.quantiles
-    combined: dict[Coalition, dict[int, Cells]] = {}
-    if draft.n_pilot_values is not None:
-        fewest = COARSE if draft.combines_values else None
-        with record.stage("pilot"):
-            values = learned_values(
-                model, search, draft.single_columns, options, draft.n_pilot_values, fewest
-            )
-            if draft.combines_values:
-                values_of_row = draft.values_of_sets(options.budget)
-                combined = combined_cells(
-                    model, search, draft.needs.compared, values, values_of_row
-                )
-    learned = learn(draft.needs.facts, search, options.seed, not options.as_in_paper, record)
-    return Plan(
-        model=model,
-        needs=draft.needs,
-        values=values,
-        learned=learned,
-        probed=probed,
-        options=options,
-        combined=combined,
-    )
-
-
 def learned_values(
     model: Predictor,
     rows: Rows,
     positions: Sequence[int],
-    options: Options,
+    settings: Settings,
     n_cells: int = CELLS,
     fewest: int | None = None,
 ) -> dict[int, Cells]:
@@ -415,8 +309,8 @@ def learned_values(
         positions,
         ask_pilot,
         n_cells=n_cells,
-        budget=PILOT_SHARE * options.budget,
-        seed=options.seed,
+        budget=PILOT_SHARE * settings.budget,
+        seed=settings.seed,
         fewest=fewest,
     )
 
@@ -473,13 +367,6 @@ def combined_cells(
     }
 
 
-def resources_of(options: Options) -> Resources:
-    """The limits of what is asked: a budget that has decided on the rows is not asked again."""
-    if options.budget_decides:
-        return replace(options.resources, max_evaluations=None)
-    return options.resources
-
-
 # What it costs -------------------------------------------------------------------------------------
 
 
@@ -509,66 +396,81 @@ class Cost(NamedTuple):
 
 
 class Draft:
-    """What a fit on some rows would ask: needs, values and costs, before the model is asked.
+    """What a fit on some rows would ask: questions, values and costs, before the model is asked.
 
     Parameters
     ----------
-    model : Predictor
-    questions : sequence of Question
+    opened : Opened
     search : Rows
         The rows that search.
-    curves : set of coalitions
-        What curves read beside the questions.
-    options : Options
     record : Diagnostics
+
+    Attributes
+    ----------
+    questions : tuple of ResolvedQuestion
+        Resolved on these rows.
+    has_pilot : bool
+        Whether a pilot chooses values of columns; otherwise all are asked, or `quantiles`.
+    combines_values : bool
+        Whether sets of several columns are read at all combinations of a few values.
     """
 
-    def __init__(
-        self,
-        model: Predictor,
-        questions: Sequence[Question],
-        search: Rows,
-        curves: AbstractSet[Coalition],
-        options: Options,
-        record: Diagnostics,
-    ) -> None:
+    def __init__(self, opened: Opened, search: Rows, record: Diagnostics) -> None:
+        self.opened = opened
         self.search = search
-        self._questions = questions
-        self.options = options
-        self.curves = curves
-        table = search.table
-        require_supported(options.resources)
-        self.reading = Reading(model, table, record, options.seed)
+        settings, table = opened.settings, search.table
+        settings.tree.columns(table)  # refuses columns that the table does not have
+        require_table_room(table, settings.resources)
+        self.questions = resolved_questions(opened, table)
+        beside = settings.partitioner.extra_effects(table, settings.resources, settings.seed)
+        self._asked = (*self.questions, *beside)
+        self.needs = Needs()
+        if self._asks_about_all_players():
+            self.needs = Needs(coalitions=curves_of(self.questions[0], table))
+        self.reading = Reading(opened.model, table, record, settings.seed)
         self.reads: dict[Coalition, AbstractSet[Coalition]] = {}
-        self.needs = Needs(coalitions=frozenset(curves))
-        for question in questions:
+        for question in self._asked:
             self.needs |= question.needs
             for members, coalitions in question.reads.items():
                 self.reads[members] = self.reads.get(members, frozenset()) | coalitions
         # What maskings learn that is not read from matrices: the model is asked about it.
         self._asked_beside = frozenset(
             fact
-            for question in questions
+            for question in self._asked
             for fact in question.needs.facts
             if fact[1] not in question.needs.coalitions
         )
-        self.is_sampled = any(question.is_sampled for question in questions)
-        self.n_outputs = len(model.outputs) or 1
-        max_grid = options.resources.max_grid
-        is_by_column = not self.needs.attributions and reads_single_columns(
-            self.reads, table.n_columns
-        )
+        self.is_sampled = any(question.is_sampled for question in self._asked)
+        self.n_outputs = len(opened.model.outputs) or 1
+        resources = settings.resources
+        self.n_pilot_values = resources.grid or CELLS
         self.quantiles: int | None = None
-        self.n_pilot_values: int | None = None
-        self.combines_values = False
-        may_choose_values = options.is_sample and max_grid is not None
-        if may_choose_values and self._combines_values_for_less():
-            self.combines_values = True
-            is_by_column = True
-        if may_choose_values and is_by_column:
-            self.n_pilot_values = options.resources.grid or CELLS
-        else:
-            self.quantiles = options.resources.grid
+        self.has_pilot = self.combines_values = False
+        if settings.level is not None and resources.max_grid is not None:
+            self.combines_values = self._combines_values_for_less()
+            is_by_column = reads_single_columns(self.reads, table.n_columns)
+            is_by_column = is_by_column and not self.needs.attributions
+            self.has_pilot = self.combines_values or is_by_column
+        if not self.has_pilot:
+            self.quantiles = resources.grid
+
+    def _asks_about_all_players(self) -> bool:
+        """Whether a fit reads the effects of all players before it searches; otherwise it pays for some.
+
+        It does where its questions are about all of them, where all outputs are explained, and where a column has so
+        many levels that the search puts them into the order of their effects (C13).
+        """
+        if self.opened.model.outputs:
+            return True
+        compared = Coalition().union(*(members for each in self.questions for members in each.sets))
+        if compared >= Coalition().union(*self.questions[0].first.layout.explained):
+            return True
+        tree, table = self.opened.settings.tree, self.search.table
+        split_columns = [table.columns[position] for position in tree.columns(table)]
+        return any(
+            column.kind == "nominal" and 2 ** (len(column.levels) - 1) > tree.max_candidates
+            for column in split_columns
+        )
 
     def _combines_values_for_less(self) -> bool:
         """Whether interactions are read at a few values: where all values are too dear.
@@ -576,15 +478,56 @@ class Draft:
         Only local ones under marginal masking: what the columns of a set do together is then all that
         counts, not how they vary together.
         """
-        is_local = all(question.is_local for question in self._questions)
+        is_local = all(question.is_local for question in self._asked)
         if self.needs.attributions or self.needs.facts or not is_local or self.n_outputs > 1:
             return False
         n_columns = self.search.table.n_columns
         if not reads_parts_of_sets(self.reads, self.needs.coalitions, n_columns):
             return False
-        self.quantiles = None
         n_judging = round(HELD_OUT_TO_SEARCHING * len(self.search))
-        return self._cost_of_request(n_judging).model_rows > self.options.budget
+        return self._cost_of_request(n_judging).model_rows > self.opened.settings.budget
+
+    def plan(self, record: Diagnostics, announce: Callable[[float], None]) -> Plan:
+        """Probe the model, choose the values that stand for columns, and learn what maskings learn.
+
+        Parameters
+        ----------
+        record : Diagnostics
+        announce : callable
+            Is told the seconds that the model takes for a row.
+
+        Raises
+        ------
+        ResourceError
+            D33, where the fit needs more memory than allowed; the model has not been asked then.
+        """
+        self.require_memory()
+        settings, model, search = self.opened.settings, self.opened.model, self.search
+        probed = probe(model, search.table, record)
+        announce(probed.seconds_per_row)
+        values: Values = self.quantiles
+        combined: dict[Coalition, dict[int, Cells]] = {}
+        if self.has_pilot:
+            fewest = COARSE if self.combines_values else None
+            with record.stage("pilot"):
+                values = learned_values(
+                    model, search, self.single_columns, settings, self.n_pilot_values, fewest
+                )
+                if self.combines_values:
+                    values_of_row = self.values_of_sets(settings.budget)
+                    combined = combined_cells(
+                        model, search, self.needs.compared, values, values_of_row
+                    )
+        guarded = not settings.as_in_paper
+        return Plan(
+            model=model,
+            needs=self.needs,
+            values=values,
+            learned=learn(self.needs.facts, search, settings.seed, guarded, record),
+            probed=probed,
+            settings=settings,
+            combined=combined,
+        )
 
     def values_of_sets(self, budget: float) -> float:
         """Values of all sets together at which a row is asked, so that enough rows may search.
@@ -611,12 +554,12 @@ class Draft:
 
     def _values_of_columns(self, table: Table) -> dict[str, int]:
         columns = [table.columns[position] for position in self.single_columns]
-        return {column.name: n_values(column, self.n_pilot_values or CELLS) for column in columns}
+        return {column.name: n_values(column, self.n_pilot_values) for column in columns}
 
     def _pilot_cost(self, budget: float, drawn_from: Table | None = None) -> int:
         """Rows that the pilot sends to the model, at most."""
         table = self.search.table if drawn_from is None else drawn_from
-        n_cells = self.n_pilot_values or CELLS
+        n_cells = self.n_pilot_values
         columns = [table.columns[position] for position in self.single_columns]
         piloted = with_cells(columns, COARSE if self.combines_values else n_cells)
         cost = plan_pilot(piloted, n_cells, PILOT_SHARE * budget, len(self.search)).cost
@@ -642,7 +585,7 @@ class Draft:
         table = self.search.table
         if values is None:
             values = self.quantiles
-        if values is None and self.n_pilot_values is not None:
+        if values is None and self.has_pilot:
             values = placeholder_cells(table, self.single_columns, self.n_pilot_values)
         combined = {}
         if self.combines_values:
@@ -656,7 +599,7 @@ class Draft:
         if isinstance(values, int):
             replaced = stand_ins(table, values).keys()
             require_few_values(self.reads, table, replaced)
-        learned = learn(self._asked_beside, self.search, self.options.seed)
+        learned = learn(self._asked_beside, self.search, self.opened.settings.seed)
         return request(
             self.needs,
             table,
@@ -668,7 +611,7 @@ class Draft:
 
     def _size_of_placeholders(self) -> int:
         """Values of each column of a set, if all sets had as many: as much memory as they will take."""
-        affordable = self.values_of_sets(self.options.budget)
+        affordable = self.values_of_sets(self.opened.settings.budget)
         fitting = [size for size in GRIDS if self._n_combined(size) <= affordable]
         return fitting[0] if fitting else COARSE
 
@@ -677,7 +620,7 @@ class Draft:
         require_room(
             self.request(),
             self.search.table,
-            self.options.resources,
+            self.opened.settings.resources,
             self.n_outputs,
             coarse=self._coarse_request,
         )
@@ -686,7 +629,7 @@ class Draft:
         """The same at few values of each column; None where that is not defined, or no less."""
         if not reads_single_columns(self.reads, self.search.table.n_columns):
             return None
-        if self.n_pilot_values is not None and self.n_pilot_values <= COARSE_GRID:
+        if self.has_pilot and self.n_pilot_values <= COARSE_GRID:
             return None
         return self.request(COARSE_GRID)
 
@@ -702,7 +645,7 @@ class Draft:
         drawn_from : Table, optional
             The table of which the rows are a part: a cost that holds for any other part as well.
         """
-        if self.n_pilot_values is None:
+        if not self.has_pilot:
             return self._cost_of_request(n_held_out)
         n_rows = len(self.search)
         values = self._values_of_columns(drawn_from or self.search.table)
@@ -753,10 +696,11 @@ class Draft:
 
     def allowed_cost(self, n_held_out: int) -> Cost:
         """The cost of a fit, unless it exceeds the user's budget of model rows (M13)."""
-        options = self.options
-        cost = self.cost(n_held_out, options.budget)
-        limit = options.resources.max_evaluations
-        if not options.is_sample or limit is None or cost.model_rows <= limit:
+        settings = self.opened.settings
+        resources = settings.resources
+        cost = self.cost(n_held_out, settings.budget)
+        limit = resources.max_evaluations
+        if settings.level is None or limit is None or cost.model_rows <= limit:
             return cost
         # A larger budget has a larger pilot: the one that the refusal names shall do.
         enough = cost.model_rows
@@ -764,17 +708,19 @@ class Draft:
         while needed > enough:
             enough = needed
             needed = self.cost(n_held_out, enough).model_rows
-        n_search = len(self.search)
-        n_fitting = bisect_right(
-            range(1, n_search),
-            limit,
-            key=lambda n: self._most_model_rows(n, n_held_out * n // n_search + 1),
-        )
+
+        def model_rows_of(n_search: int) -> int:
+            fewer = replace(self.opened, settings=replace(settings, max_samples=n_search))
+            choice = choose_rows(fewer)
+            n_judging = fewer.n_judging(choice.held_out)
+            return _drafted(fewer, choice).cost(n_judging, settings.budget).model_rows
+
+        n_fitting = bisect_right(range(1, len(self.search)), limit, key=model_rows_of)
         remedies = []
         if n_fitting > 0:
             remedies.append(f"fewer rows (max_samples={n_fitting})")
         remedies.append("fewer features (features=)")
-        if options.resources.grid is None or options.resources.grid > FEW_VALUES:
+        if resources.grid is None or resources.grid > FEW_VALUES:
             remedies.append(f"fewer values (Resources(max_grid={FEW_VALUES}))")
         remedies.append(f"or a higher limit (Resources(max_evaluations={enough}))")
         hint = ", ".join(remedies)
@@ -786,40 +732,21 @@ class Draft:
             hint=hint,
         )
 
-    def _most_model_rows(self, n_search: int, n_held_out: int) -> int:
-        """Rows that are sent to the model, at most, if only so many search and judge."""
-        n_used = n_search + n_held_out
-        if self.n_pilot_values is not None:
-            cost = self.cost(0, self.options.budget)
-            of_row = cost.of_search / len(self.search)
-            # Of fewer rows fewer columns need a pilot, which may then be finer.
-            of_pilot = max(cost.pilot, int(PILOT_SHARE * self.options.budget))
-            return PROBED_ROWS + of_pilot + round(n_used * of_row)
-        asked = self.request()
-        beside = (asked.n_model_rows() - asked.n_recombined) / asked.n_rows
-        n_recombined = 0
-        for of_set in (*asked.matrices.values(), *asked.summed.values()):
-            for n_rows in (n_search, n_held_out):
-                n_recombined += n_rows * min(len(of_set), n_rows)
-        return PROBED_ROWS + n_recombined + round(MARGIN_FOR_OTHER_ROWS * beside * n_used)
-
-    def facts(
-        self, cost: Cost, n_held_out: int, n_available: int, seconds_per_row: float
-    ) -> dict[str, Any]:
+    def facts(self, cost: Cost, n_held_out: int, seconds_per_row: float = 0.0) -> dict[str, Any]:
         """The plan in plain numbers, for `g.plan(X)` and ``diagnostics_["plan"]``.
 
         Parameters
         ----------
         cost : Cost
-        n_held_out, n_available : int
-            Rows that are held out, and rows of the user's table.
+        n_held_out : int
+            Rows that are held out.
         seconds_per_row : float
             Of the model, for a remark about the time.
         """
         return {
             "rows": len(self.search),
             "held_out": n_held_out,
-            "available": n_available,
+            "available": len(self.opened.rows),
             "columns": self.search.table.n_columns,
             "values": cost.values,
             "pilot_rows": cost.pilot,
@@ -829,13 +756,36 @@ class Draft:
         }
 
 
-def coalitions_of_curves(
-    players: Sequence[Coalition], order: int, explained: Sequence[int]
-) -> frozenset[Coalition]:
-    """Columns that are visible together for curves: every column alone, and players up to an order."""
-    coalitions = {Coalition([position]) for position in explained}
-    for size in range(1, order + 1):
-        for chosen in combinations(players, size):
+def resolved_questions(opened: Opened, table: Table) -> tuple[ResolvedQuestion, ...]:
+    """The questions on some rows; where all outputs are explained, those of the first one, then of the next."""
+    settings, model = opened.settings, opened.model
+    explained = [side for asked, _ in settings.questions for side in (asked.first, asked.second)]
+    is_partial = any(side.is_partial for side in explained)
+    gives_paths = is_partial and Reading(model, table).gives_attributions
+    resolved = tuple(
+        question.resolve(
+            table,
+            is_probability=model.is_probability,
+            gives_paths=gives_paths,
+            max_evaluations=settings.resources.max_evaluations,
+            seed=settings.seed,
+        )
+        for question, _ in settings.questions
+    )
+    if not model.outputs:
+        return resolved
+    return tuple(
+        question.about_output(number, f"{question.label} of {name}")
+        for number, name in enumerate(model.outputs)
+        for question in resolved
+    )
+
+
+def curves_of(question: ResolvedQuestion, table: Table) -> frozenset[Coalition]:
+    """What curves read: every column alone, and the players of a question together, up to its order."""
+    coalitions = {Coalition([position]) for position in table.explained}
+    for size in range(1, question.order + 1):
+        for chosen in combinations(question.first.layout.explained, size):
             coalitions.add(Coalition().union(*chosen))
     return frozenset(coalitions)
 
@@ -855,157 +805,99 @@ class RowChoice(NamedTuple):
         return len(self.search) + len(self.held_out)
 
 
-class RowChooser:
-    """How many rows of a table a fit uses: as options say, or as a budget of model rows pays for.
+First = Callable[[int], RowChoice]
+"""From how many rows search, at most, to the first rows of the draw of a fit."""
 
-    Parameters
-    ----------
-    rows : Rows
-        All of them.
-    draft : callable
-        From rows that search, and options, to the `Draft` of a fit on them.
-    options : Options
+
+def choose_rows(opened: Opened) -> RowChoice:
+    """How many rows of a table a fit uses: as options say, or as a budget of model rows pays for."""
+    settings, rows = opened.settings, opened.rows
+    n_asked = settings.max_samples
+    if settings.level is None:
+        places = rows.random_places(len(rows) if n_asked is None else n_asked, settings.seed)
+        return RowChoice(places, places[:0])
+    draw = rows.draw(settings.seed)
+    holdout = settings.holdout if opened.given_holdout is None else False
+
+    def first(n_search: int) -> RowChoice:
+        return RowChoice(*draw.first(n_search, holdout))
+
+    if n_asked is not None and not settings.budget_decides:
+        return first(n_asked)
+    n_available = len(first(len(rows)).search)
+    if settings.budget_decides:
+        return first(_affordable_rows(opened, first, n_available))
+    return first(n_available)
+
+
+def note_rows(opened: Opened, choice: RowChoice, record: Diagnostics) -> None:
+    """Put on record which rows of the user's table are used, and why so many.
+
+    Where the default budget pays for few rows of a large table, a warning says so, and what a larger one does.
     """
+    settings, rows = opened.settings, opened.rows
+    reason = AS_ASKED
+    if settings.budget_decides:
+        reason = ALL_ROWS if choice.n_rows == len(rows) else BUDGET
+    note = {
+        "search": np.sort(rows.positions[choice.search]).tolist(),
+        "held_out": np.sort(rows.positions[choice.held_out]).tolist(),
+        "available": len(rows),
+        "reason": reason,
+    }
+    record.note("rows", note)
+    is_default = settings.budget_decides and settings.resources.max_evaluations is None
+    if not is_default or choice.n_rows >= FEW_OF_MANY * len(rows):
+        return
+    notice = f"M13: {choice.n_rows:,} of {len(rows):,} rows were used. More rows give narrower intervals."
+    budget = LARGER_BUDGET * settings.budget
+    resources = replace(settings.resources, max_evaluations=budget)
+    larger = replace(opened, settings=replace(settings, resources=resources))
+    n_larger = choose_rows(larger).n_rows
+    if n_larger > choice.n_rows:
+        notice += f" Resources(max_evaluations={budget:_}) uses {n_larger:,}."
+    record.warn(notice, DataWarning)
 
-    def __init__(
-        self, rows: Rows, draft: Callable[[Rows, Options], Draft], options: Options
-    ) -> None:
-        self._rows = rows
-        self._draft = draft
-        self._options = options
-        self._draw = rows.draw(options.seed)
 
-    def choose(self) -> RowChoice:
-        """The rows that search and those that are held out."""
-        options = self._options
-        n_rows = len(self._rows)
-        if not options.is_sample:
-            n_search = n_rows if options.max_samples in (None, "auto") else options.max_samples
-            places = self._rows.random_places(int(n_search), options.seed)
-            return RowChoice(places, places[:0])
-        n_available = len(self._first(n_rows).search)
-        if options.budget_decides:
-            return self._first(self._affordable_rows(n_available))
-        if options.max_samples is None:
-            return self._first(n_available)
-        return self._first(int(options.max_samples))
+def _drafted(opened: Opened, choice: RowChoice) -> Draft:
+    return Draft(opened, opened.rows.take(choice.search), Diagnostics())
 
-    def facts(self, choice: RowChoice) -> dict[str, Any]:
-        """Which rows of the user's table are used, and why so many, for ``diagnostics_["rows"]``."""
-        if not self._options.budget_decides:
-            reason = AS_ASKED
-        elif choice.n_rows == len(self._rows):
-            reason = ALL_ROWS
-        else:
-            reason = BUDGET
-        positions = self._rows.positions
-        return {
-            "search": np.sort(positions[choice.search]).tolist(),
-            "held_out": np.sort(positions[choice.held_out]).tolist(),
-            "available": len(self._rows),
-            "reason": reason,
-        }
 
-    def warn_of_few_rows(self, choice: RowChoice, record: Diagnostics) -> None:
-        """Say where the default budget pays for few rows of a large table, and what a larger one does."""
-        options = self._options
-        is_default = options.budget_decides and options.resources.max_evaluations is None
-        if not is_default or choice.n_rows >= FEW_OF_MANY * len(self._rows):
-            return
-        notice = (
-            f"M13: {choice.n_rows:,} of {len(self._rows):,} rows were used. More rows give narrower "
-            "intervals."
-        )
-        budget = LARGER_BUDGET * options.budget
-        resources = replace(options.resources, max_evaluations=budget)
-        larger = RowChooser(self._rows, self._draft, replace(options, resources=resources))
-        n_larger = larger.choose().n_rows
-        if n_larger > choice.n_rows:
-            notice += f" Resources(max_evaluations={budget:_}) uses {n_larger:,}."
-        record.warn(notice, DataWarning)
+def _affordable_rows(opened: Opened, first: First, n_available: int) -> int:
+    """Rows that search, at most, within the budget of model rows and the memory limit."""
+    settings = opened.settings
+    resources = settings.resources
+    sample = first(min(n_available, FEWEST_SEARCHING))
+    try:
+        draft = _drafted(opened, sample)
+    except ResourceError:  # too dear even to be drawn
+        return _affordable_rows_of_pairs(opened, first, n_available)
+    if not draft.has_pilot:
+        return _affordable_rows_of_pairs(opened, first, n_available)
+    cost = draft.cost(0, settings.budget, drawn_from=opened.rows.table)
+    cost_of_row = cost.of_search / len(sample.search)
+    n_affordable = (settings.budget - cost.pilot - PROBED_ROWS) / cost_of_row
+    if settings.holdout == "auto":
+        n_search = _searching_of(max(n_affordable, 0.0))
+    else:  # how many rows judge does not depend on how many search
+        n_search = int(n_affordable - opened.n_judging(sample.held_out))
+    fewest = FEWEST_SEARCHING
+    if resources.max_evaluations is not None:
+        fewest = FEWEST_IN_EXPLICIT_BUDGET
+    bytes_of_row = cost.n_bytes / len(sample.search)
+    n_in_memory = int(resources.memory_limit / MEMORY_SHARE / bytes_of_row)
+    n_in_memory = max(n_in_memory, FEWEST_IN_EXPLICIT_BUDGET)
+    n_search = min(max(n_search, fewest), n_in_memory, n_available)
 
-    def n_judging(self, choice: RowChoice) -> int:
-        """Rows that judge the regions: held out, or given by the user."""
-        if self._options.n_given_holdout is not None:
-            return self._options.n_given_holdout
-        return len(choice.held_out)
+    def n_used(n_search: int) -> int:
+        choice = first(n_search)
+        return len(choice.search) + opened.n_judging(choice.held_out)
 
-    def _first(self, n_search: int) -> RowChoice:
-        return RowChoice(*self._draw.first(n_search, self._options.holdout))
-
-    def draft_of(self, choice: RowChoice) -> Draft:
-        """What a fit on the rows that search would ask."""
-        return self._draft(self._rows.take(choice.search), self._options)
-
-    def _affordable_rows(self, n_available: int) -> int:
-        """Rows that search, at most, within the budget of model rows and the memory limit."""
-        options = self._options
-        sample = self._first(min(n_available, FEWEST_SEARCHING))
-        try:
-            draft = self.draft_of(sample)
-        except ResourceError:  # too dear even to be drawn
-            return self._affordable_rows_of_pairs(n_available)
-        if draft.n_pilot_values is None:
-            return self._affordable_rows_of_pairs(n_available)
-        cost = draft.cost(0, options.budget, drawn_from=self._rows.table)
-        cost_of_row = cost.of_search / len(sample.search)
-        fixed_cost = cost.pilot + PROBED_ROWS
-        n_affordable = (options.budget - fixed_cost) / cost_of_row
-        if options.holdout == "auto":
-            n_search = _searching_of(max(n_affordable, 0.0))
-        else:  # how many rows judge does not depend on how many search
-            n_search = int(n_affordable - self.n_judging(sample))
-        fewest = FEWEST_SEARCHING
-        if options.resources.max_evaluations is not None:
-            fewest = FEWEST_IN_EXPLICIT_BUDGET
-        bytes_of_row = cost.n_bytes / len(sample.search)
-        n_in_memory = int(options.resources.memory_limit / MEMORY_SHARE / bytes_of_row)
-        n_in_memory = max(n_in_memory, FEWEST_IN_EXPLICIT_BUDGET)
-        n_search = min(max(n_search, fewest), n_in_memory, n_available)
-        return self._fewer_for_whole_clusters(n_search, fewest, n_affordable)
-
-    def _fewer_for_whole_clusters(self, n_search: int, fewest: int, n_affordable: float) -> int:
-        """So few rows that search that all of their clusters, which are drawn whole, are paid for."""
-
-        def n_used(n_search: int) -> int:
-            choice = self._first(n_search)
-            return len(choice.search) + self.n_judging(choice)
-
-        if n_search <= fewest or n_used(n_search) <= n_affordable:
-            return n_search
-        sizes = range(fewest, n_search)
-        n_fitting = bisect_right(sizes, n_affordable, key=n_used)
-        return sizes[max(n_fitting - 1, 0)]
-
-    def _affordable_rows_of_pairs(self, n_available: int) -> int:
-        """Rows that search where the cost grows with their square: groups, pairs, Shapley values.
-
-        The largest of a few numbers that is paid for; the smallest of them where none is. Exact effects
-        of fewer rows come before sampled ones of more: the noise of few orders of arrival would drown
-        what more rows show.
-        """
-        options = self._options
-        sizes = [size for size in ROWS_OF_QUADRATIC_COST if size < n_available]
-        if n_available <= ROWS_OF_QUADRATIC_COST[0]:
-            sizes = [n_available, *sizes]
-        has_explicit_budget = options.resources.max_evaluations is not None
-        if has_explicit_budget and n_available > FEWEST_IN_EXPLICIT_BUDGET:
-            sizes.append(FEWEST_IN_EXPLICIT_BUDGET)
-        sampled = []
-        for size in sizes:
-            choice = self._first(size)
-            try:
-                draft = self.draft_of(choice)
-                draft.require_memory()
-            except ResourceError:  # too dear even to be drawn
-                continue
-            cost = draft.cost(self.n_judging(choice), options.budget)
-            if cost.model_rows > options.budget:
-                continue
-            if not draft.is_sampled:
-                return size
-            sampled.append(size)
-        return sampled[0] if sampled else sizes[-1]
+    if n_search <= fewest or n_used(n_search) <= n_affordable:
+        return n_search
+    # So few that all of their clusters, which are drawn whole, are paid for.
+    sizes = range(fewest, n_search)
+    return sizes[max(bisect_right(sizes, n_affordable, key=n_used) - 1, 0)]
 
 
 def _searching_of(n_used: float) -> int:
@@ -1014,3 +906,34 @@ def _searching_of(n_used: float) -> int:
     if HELD_OUT_TO_SEARCHING * n_search > MOST_HELD_OUT:
         n_search = n_used - MOST_HELD_OUT
     return int(n_search)
+
+
+def _affordable_rows_of_pairs(opened: Opened, first: First, n_available: int) -> int:
+    """Rows that search where the cost grows with their square: groups, pairs, Shapley values.
+
+    The largest of a few numbers that is paid for; the smallest of them where none is. Exact effects
+    of fewer rows come before sampled ones of more: the noise of few orders of arrival would drown
+    what more rows show.
+    """
+    settings = opened.settings
+    sizes = [size for size in ROWS_OF_QUADRATIC_COST if size < n_available]
+    if n_available <= ROWS_OF_QUADRATIC_COST[0]:
+        sizes = [n_available, *sizes]
+    has_explicit_budget = settings.resources.max_evaluations is not None
+    if has_explicit_budget and n_available > FEWEST_IN_EXPLICIT_BUDGET:
+        sizes.append(FEWEST_IN_EXPLICIT_BUDGET)
+    sampled = []
+    for size in sizes:
+        choice = first(size)
+        try:
+            draft = _drafted(opened, choice)
+            draft.require_memory()
+        except ResourceError:  # too dear even to be drawn
+            continue
+        cost = draft.cost(opened.n_judging(choice.held_out), settings.budget)
+        if cost.model_rows > settings.budget:
+            continue
+        if not draft.is_sampled:
+            return size
+        sampled.append(size)
+    return sampled[0] if sampled else sizes[-1]

@@ -21,6 +21,7 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.curves.curves import pdp_of_regions
 from granite_xai.evaluations.evaluations import Attribution, Evaluations, Matrix, Sample
 from granite_xai.evaluations.probe import out_of_range
+from granite_xai.fitting.find import Task, disagreements_of
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.plan import Plan
 from granite_xai.tables import Table
@@ -36,7 +37,7 @@ CODES_OF_HIGH_FLOORS = ("M09", "N01", "D20: the model")
 
 
 def note_floors(
-    questions: Sequence[ResolvedQuestion], sample: Sample, plan: Plan, record: Diagnostics
+    questions: Sequence[ResolvedQuestion], sample: Sample, record: Diagnostics
 ) -> FloatArray:
     """The noise floor of each question (C4), with warnings of floors that hide more than rounding.
 
@@ -45,7 +46,6 @@ def note_floors(
     questions : sequence of Q questions
     sample : Sample
         The rows that search.
-    plan : Plan
     record : Diagnostics
         Gets floors and disagreements.
 
@@ -54,55 +54,38 @@ def note_floors(
     InputError
         N06, where a disagreement is too large to be a number.
     """
-    whole = RegionWeights.whole(sample.rows.weights)
-    disagreements = np.empty(len(questions))
-    floors = np.empty(len(questions))
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
-        for number, question in enumerate(questions):
-            output = sample.outputs[question.output]
-            disagreements[number] = question.regional(output, whole)[0, 0]
-            floors[number] = question.floor(output, sample.errors[question.output])
+        disagreements = disagreements_of(questions, sample.outputs)
+        floors = np.array(
+            [
+                each.floor(sample.outputs[each.output], sample.errors[each.output])
+                for each in questions
+            ]
+        )
         total_losses = disagreements * len(sample.rows)
     labels = [question.label for question in questions]
     record.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
     record.note("measured_disagreement", dict(zip(labels, disagreements.tolist(), strict=True)))
-    scales = [_scale(evaluations) for evaluations in sample.outputs]
+    scales = [
+        float(np.max(np.abs(evaluations.f + evaluations.offset))) for evaluations in sample.outputs
+    ]
     if not np.all(np.isfinite(total_losses) & np.isfinite(floors)):
         raise out_of_range(
             f"the disagreement is too large to be a number; predictions reach {max(scales):.3g}."
         )
     for question, floor, disagreement in zip(questions, floors, disagreements, strict=True):
         scale = scales[question.output]
-        deviations = np.abs(sample.outputs[question.output].f)
-        if float(deviations.max()) > EQUAL_PREDICTIONS * scale:
-            _warn_of_high_floor(question, float(floor), float(disagreement), scale, record)
+        varies = np.abs(sample.outputs[question.output].f).max() > EQUAL_PREDICTIONS * scale
+        is_named = any(text.startswith(CODES_OF_HIGH_FLOORS) for text in record.warnings)
+        hides_more = LARGEST_MERE_ROUNDING * floor < disagreement <= floor
+        if varies and hides_more and not is_named and not question.is_sampled:
+            record.warn(
+                f"N10: {question.label}: the measured disagreement {disagreement:.3g} is below its noise floor "
+                f"{floor:.3g}, but no mere rounding; it is reported as 0. The predictions reach {scale:.3g}: "
+                "explain them minus a constant, or in double precision.",
+                ModelWarning,
+            )
     return floors
-
-
-def _scale(evaluations: Evaluations) -> float:
-    """How large predictions are."""
-    return float(np.max(np.abs(evaluations.f + evaluations.offset)))
-
-
-def _warn_of_high_floor(
-    question: ResolvedQuestion,
-    floor: float,
-    disagreement: float,
-    scale: float,
-    record: Diagnostics,
-) -> None:
-    """Say where the noise floor hides more than rounding mostly makes (N10)."""
-    if any(text.startswith(CODES_OF_HIGH_FLOORS) for text in record.warnings):
-        return
-    if question.first.is_sampled or question.second.is_sampled:
-        return
-    if LARGEST_MERE_ROUNDING * floor < disagreement <= floor:
-        record.warn(
-            f"N10: {question.label}: the measured disagreement {disagreement:.3g} is below its noise floor "
-            f"{floor:.3g}, but no mere rounding; it is reported as 0. The predictions reach {scale:.3g}: "
-            "explain them minus a constant, or in double precision.",
-            ModelWarning,
-        )
 
 
 # Causes -----------------------------------------------------------------------------------------------------
@@ -127,9 +110,7 @@ def cause(question: Disagreement) -> str:
     return EITHER
 
 
-def causes(
-    questions: Sequence[ResolvedQuestion], sample: Sample, plan: Plan, floors: FloatArray
-) -> dict[str, Any]:
+def causes(task: Task, sample: Sample) -> dict[str, Any]:
     """The cause of each question's disagreement, and the share of it that is left without interactions.
 
     Variances and risks under marginal masking mix both causes, so it is measured: how much of the disagreement
@@ -137,12 +118,9 @@ def causes(
 
     Parameters
     ----------
-    questions : sequence of Q questions
+    task : Task
     sample : Sample
         The rows that search.
-    plan : Plan
-    floors : array of shape (Q,)
-        Their noise floors.
 
     Returns
     -------
@@ -153,26 +131,19 @@ def causes(
     n_rows = len(sample.rows)
     places = np.linspace(0, n_rows - 1, min(n_rows, MOST_ROWS)).astype(np.intp)
     by_label = {}
-    for question, floor in zip(questions, floors.tolist(), strict=True):
+    for question, floor in zip(task.questions, task.floors.tolist(), strict=True):
         reason = cause(question.question)
         share: float | None = 0.0
         if reason != INTERACT:
-            share = _share_without_interactions(question, sample, plan, floor, places)
+            share = None
+            additive = additive_evaluations(question, sample, task.plan, places)
+            of_rows = sample.outputs[question.output].take(places)
+            whole = RegionWeights.whole(of_rows.weights)
+            of_model = float(question.regional(of_rows, whole)[0, 0])
+            if additive is not None and of_model > floor:
+                share = float(question.regional(additive, whole)[0, 0]) / of_model
         by_label[question.label] = {"cause": reason, "without_interactions": share}
     return by_label
-
-
-def _share_without_interactions(
-    question: ResolvedQuestion, sample: Sample, plan: Plan, floor: float, places: IntArray
-) -> float | None:
-    """Share of the disagreement of some rows that the additive model keeps; None where it cannot be read."""
-    additive = additive_evaluations(question, sample, plan, places)
-    of_rows = sample.outputs[question.output].take(places)
-    whole = RegionWeights.whole(of_rows.weights)
-    of_model = float(question.regional(of_rows, whole)[0, 0])
-    if additive is None or of_model <= floor:
-        return None
-    return float(question.regional(additive, whole)[0, 0]) / of_model
 
 
 def additive_evaluations(

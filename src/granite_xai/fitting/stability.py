@@ -295,10 +295,11 @@ def _threshold_text(threshold: float) -> str:
 # Comparing searches -----------------------------------------------------------------------------------
 
 
-def search_price(n_rows: int, n_sets: int, n_columns: int) -> float:
-    """Model rows that a search costs as much as: a count, the same on any machine.
+def affordable_pairs(n_rows: int, n_sets: int, n_columns: int, fit_price: float) -> int:
+    """Halves with their complements that are searched: 50 searches where they cost no more than the fit.
 
-    A search that looks two levels ahead adds up products of rows for every pair of columns, and reads
+    Otherwise as many as that buys, at least eight searches. A search costs as much as some model rows: a count, the
+    same on any machine. One that looks two levels ahead adds up products of rows for every pair of columns, and reads
     one number off the sums of every part. These numbers are counted for the root and the two nodes below it.
 
     Parameters
@@ -309,20 +310,14 @@ def search_price(n_rows: int, n_sets: int, n_columns: int) -> float:
         Sets of all questions.
     n_columns : int
         Columns that may be cut.
+    fit_price : float
+        Model rows of the fit.
     """
     n_paired = min(n_columns, COLUMNS_AHEAD)
     n_pairs = n_paired * (n_paired + 1) // 2
     numbers = n_sets * PRODUCTS * n_pairs * (min(n_rows, ROWS_AHEAD) + 4 * COARSE_CUTS**2)
-    return NODES_AHEAD * numbers / NUMBERS_PER_MODEL_ROW
-
-
-def affordable_pairs(search_price: float, fit_price: float) -> int:
-    """Halves with their complements that are searched: 50 searches where they cost no more than the fit.
-
-    Otherwise as many as that buys, at least eight searches. Prices are counts, never seconds.
-    """
-    affordable = int(fit_price / (2.0 * search_price))
-    return min(max(affordable, FEWEST_PAIRS), MOST_PAIRS)
+    search_price = NODES_AHEAD * numbers / NUMBERS_PER_MODEL_ROW
+    return min(max(int(fit_price / (2.0 * search_price)), FEWEST_PAIRS), MOST_PAIRS)
 
 
 def halves(clusters: IntArray, n_pairs: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
@@ -419,11 +414,7 @@ def _split_stabilities(
 
 def _spread_of_thresholds(split: Split, others: Sequence[Split]) -> tuple[float, float]:
     """Between which thresholds nine of ten other splits cut; nan where there is no threshold."""
-    thresholds = []
-    for other in others:
-        value = threshold(other)
-        if value is not None:
-            thresholds.append(value)
+    thresholds = [value for value in map(threshold, others) if value is not None]
     if not thresholds or threshold(split) is None:
         return nan, nan
     low, high = np.quantile(thresholds, SPREAD).tolist()

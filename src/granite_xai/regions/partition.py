@@ -25,6 +25,7 @@ from granite_xai.base.document import (
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import broken, entry
 from granite_xai.base.numbers import rows_of, share
+from granite_xai.base.options import choose
 from granite_xai.base.text import LABELS_SHOWN, count_text, shortened
 from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.regions.code import DIALECTS, PYTHON, Narwhals, python_function
@@ -510,7 +511,7 @@ class Partition(Printable):
         >>> partition.rename({0: "low", 1: "high"}).to_sql()
         'CASE WHEN "x0" <= 1 THEN \'low\' WHEN "x0" > 1 THEN \'high\' END AS "region"'
         """
-        language = DIALECTS["ansi"]  # names and texts are quoted alike in all dialects
+        language = choose("dialect", dialect or "ansi", DIALECTS)
         cases = []
         for rule, label in zip(self.rules, self._labels, strict=True):
             written = language.text(name, label) if isinstance(label, str) else str(label)

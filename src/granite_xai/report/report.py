@@ -24,8 +24,7 @@ from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import ALL_ROWS, plain
 from granite_xai.estimator import Granite, fit_granite
 from granite_xai.fitting.fitted import fitted_view
-from granite_xai.fitting.opening import collected
-from granite_xai.fitting.settings import GraniteOptions, chosen_seed
+from granite_xai.fitting.settings import GraniteOptions, chosen_seed, collected
 from granite_xai.report.facts import Source, facts_of
 from granite_xai.report.page import render, render_outputs
 from granite_xai.report.sections import document_of, made_block, opening, sections_of

@@ -29,7 +29,7 @@ from granite_xai.document.chart import BLUE, GREY
 from granite_xai.fitting.fit import fit
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import ask_about, effects_of
-from granite_xai.fitting.opening import collected, open_inputs
+from granite_xai.fitting.settings import collected, open_inputs
 from granite_xai.inference.noise import Signs, interval_around, noise_of
 from granite_xai.tables import Rows, frame
 

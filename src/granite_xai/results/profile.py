@@ -75,7 +75,8 @@ def profile(
         risk, risk_elsewhere = _means(losses, inside, fitted.weights)
         if risk_elsewhere > NEGLIGIBLE_RISK * float(np.square(np.max(np.abs(predictions)))):
             ratio = risk / risk_elsewhere
-            text = f"The model's mean squared error is {amount(ratio)} times that elsewhere."
+            measure = "log loss" if fitted.model.is_probability else "mean squared error"
+            text = f"The model's {measure} is {amount(ratio)} times that elsewhere."
             said.append(Sentence(text, [Fact("ratio of errors", ratio, regions=(region,))]))
     return said
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from granite_xai.algebra.catalog import title as explanation_title
@@ -416,9 +417,9 @@ def _means_differ(facts: FitFacts, output: OutputWords) -> Sentence:
     if stated:
         means = [fact.value for fact in stated]
         low, high = (output.unit.level(end) for end in (min(means), max(means)))
-        ends = f" ({low} to {high})"
+        ends = f" (means {low} to {high})"
     text = (
-        f"Regions differ mostly in their mean prediction{ends}, hardly in the effects of features."
+        f"Regions differ mostly in the level of predictions{ends}, hardly in the shape of effects."
     )
     return Sentence(text, stated or [_n_regions(facts)])
 
@@ -833,9 +834,18 @@ def _two_strengths(
     curves: Sequence[SharedCurve],
     output: OutputWords,
 ) -> Sentence:
-    """Where the curve has its largest and its smallest range; what averages hide; nothing where these are alike."""
-    strongest = max(curves, key=lambda curve: curve.range)
-    weakest = min(curves, key=lambda curve: curve.range)
+    """Where the curve has its largest and its smallest range; what averages hide; nothing where these are alike.
+
+    Of curves of enough rows, and on both sides of what the first sentence names, if there are such.
+    """
+    strongest, weakest = max(
+        (sorted(pair, key=lambda curve: -curve.range) for pair in combinations(curves, 2)),
+        key=lambda pair: (
+            min(curve.n_rows for curve in pair) >= FEW_ROWS,
+            _lie_on_both_sides(facts, pair),
+            pair[0].range - pair[1].range,
+        ),
+    )
     if strongest.spread > HIDDEN * strongest.range:
         return _little_on_average(strongest, output)
     if not _clearly_stronger(strongest, weakest):
@@ -844,6 +854,15 @@ def _two_strengths(
     where = _where(facts, facts.rule([strongest]))
     text = f"{name} shifts {subject} by up to {largest} where {where}, {_by(facts, weakest, output.unit)}."
     return Sentence(text, [_range(strongest), _range(weakest)])
+
+
+def _lie_on_both_sides(facts: FitFacts, curves: Sequence[SharedCurve]) -> bool:
+    """Whether the first feature that effects depend on tells the rows of two curves apart."""
+    if not facts.dependence.moderators:
+        return False
+    moderator = facts.dependence.moderators[0]
+    first, second = (dict(facts.rule([curve]).conditions).get(moderator) for curve in curves)
+    return first is not None and second is not None and first.intersect(second).is_empty
 
 
 def _by(facts: FitFacts, curve: SharedCurve, unit: OutputUnit) -> str:

@@ -159,7 +159,7 @@ def _points(curve: SharedCurve, column: Column) -> _Points:
     """The levels that have rows; of very many, places that stand for several."""
     levels = np.flatnonzero(curve.shares[1:] > 0)
     weights = curve.shares[1:][levels]
-    if column.kind in ("numeric", "date", "duration"):
+    if column.kind in ("numeric", "date"):
         x = as_numbers(column.levels, column)[levels]
     else:
         x = np.arange(len(levels), dtype=np.float64)
