@@ -240,7 +240,8 @@ def test_a_split_that_comes_back_is_no_doubt(g):
 
 def test_regions_of_few_rows_are_hints():
     assert finding(gx.Granite(crossed).fit(X[:160])).doubts == (
-        "regions 0 and 1 have fewer than 100 search rows each: take them as hints.",
+        "where b = 0 (region 0) and where b = 1 (region 1), there are fewer than 100 search rows each: "
+        "take these regions as hints.",
     )
 
 

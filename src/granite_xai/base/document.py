@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple, TypeVar, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from granite_xai.base.text import aligned, plain, shortened
 
