@@ -239,9 +239,10 @@ def test_a_split_that_comes_back_is_no_doubt(g):
 
 
 def test_regions_of_few_rows_are_hints():
-    assert finding(gx.Granite(crossed).fit(X[:160])).doubts == (
+    (doubt,) = finding(gx.Granite(crossed).fit(X[:160])).doubts
+    assert doubt == (
         "where b = 0 (region 0) and where b = 1 (region 1), there are fewer than 100 search rows each: "
-        "take these regions as hints.",
+        "take these regions as hints."
     )
 
 
