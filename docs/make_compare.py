@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "compare.rst"
 IMAGES = ROOT / "docs" / "images"
 MEASURED = ROOT / "experiments" / "results" / "peers.json"
+CURVES = ROOT / "experiments" / "results" / "curves.json"
 sys.path.insert(0, str(ROOT))
 
 from experiments.peer_summary import OURS, SHORT, Summary, summarize  # noqa: E402
@@ -31,8 +32,8 @@ How does it compare?
 
 What people use instead of regions of the table: effector's regional effects, a tree, a linear model tree, a sum of trees
 (FIGS) or an EBM fitted to the model's predictions, or one curve per feature. All of them were run on the same {models} models
-and rows; every figure is for rows that neither the model nor the method has seen. Measured with version {version}, which drew
-every curve in every region; since then regions share the curves that do not differ, so that there is less to read.
+and rows; every figure is for rows that neither the model nor the method has seen. Measured with version {version}, which told
+every curve in every region. Since then regions share the curves that do not differ: `How many curves`_ was measured with that.
 """
 
 IN_SHORT = """
@@ -87,7 +88,7 @@ def page(summary: Summary) -> str:
     version = summary.machine["versions"]["granite-xai"]
     head = HEAD.format(models=len(summary.pairs), version=version)
     in_short = IN_SHORT.format(medians=_medians(summary), against=summary.against_others())
-    parts = [head, in_short]
+    parts = [head, in_short, _section("How many curves", _curves())]
     parts.append(_section("What is described", _described(summary)))
     parts.append(_figure("compare-pieces.png", "Variance described against what there is to read"))
     parts.append(_figure("compare-model_rows.png", "Variance described against model rows"))
@@ -104,6 +105,13 @@ def page(summary: Summary) -> str:
     parts.append(METHODS_TEXT)
     parts.append(_setting(summary))
     return "\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
+
+
+def _curves() -> str:
+    """What curves describe that regions share, beside one a region and other packages."""
+    data = json.loads(CURVES.read_text(encoding="utf-8"))["data"]
+    words = data["words"].replace("`", "``")
+    return f"{_csv_table(words, data['lines'])}\n{data['against_effector']}\n"
 
 
 def _medians(summary: Summary) -> str:

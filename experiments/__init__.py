@@ -26,4 +26,5 @@ NAMES = (
     "rows",
     "conditional",
     "peers",
+    "curves",
 )

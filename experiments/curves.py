@@ -80,10 +80,15 @@ def _at_most(line: Line, n_curves: int) -> float:
     return max(few)[1] if few else float("nan")
 
 
+def _text(curves: float, share: float) -> str:
+    """A share in percent, and in brackets how many curves there are to read."""
+    return f"{100 * share:.1f} ({curves:.0f})"
+
+
 def _mean_text(pairs: Sequence[Sequence[float]]) -> str:
     curves = statistics.mean(pair[0] for pair in pairs)
     share = statistics.mean(pair[1] for pair in pairs)
-    return f"{curves:.0f}: {100 * share:.1f}%"
+    return _text(curves, share)
 
 
 def lines_of(records: Iterable[Line]) -> list[Line]:
@@ -118,7 +123,7 @@ def lines_of(records: Iterable[Line]) -> list[Line]:
         line["ours with effector's curves"] = "–"
         if known:
             ours = statistics.mean(pair[0] for pair in known)
-            line["ours with effector's curves"] = f"{100 * ours:.1f}%"
+            line["ours with effector's curves"] = f"{100 * ours:.1f}"
         lines.append(line)
     return lines
 
@@ -126,7 +131,7 @@ def lines_of(records: Iterable[Line]) -> list[Line]:
 def medians(records: Sequence[Line]) -> Line:
     """Medians over tables and models of the means over seeds."""
     others = _others()
-    line: Line = {"table": "**median**", "model": "", "seeds": ""}
+    line: Line = {"table": "median", "model": "", "seeds": ""}
 
     def median_text(of: Callable[[Line], Sequence[float] | None]) -> str:
         means = []
@@ -136,7 +141,7 @@ def medians(records: Sequence[Line]) -> Line:
             if known:
                 means.append(np.mean(known, axis=0))
         curves, share = np.median(means, axis=0)
-        return f"{curves:.0f}: {100 * share:.1f}%"
+        return _text(curves, share)
 
     line["shared"] = median_text(lambda record: record["shared"])
     line["one a region"] = median_text(lambda record: record["unshared"])
@@ -151,13 +156,38 @@ def medians(records: Sequence[Line]) -> Line:
     return line
 
 
+def against_effector(records: Sequence[Line]) -> str:
+    """At how many models ours describe as much as effector with no more curves than effector has, and where not."""
+    others = _others()
+    behind: list[str] = []
+    n_known = 0
+    for name, kind in PAIRS:
+        gaps = []
+        for record in records:
+            theirs = others.get((name, kind, record["seed"], "effector PDP"))
+            if (record["table"], record["model"]) == (name, kind) and theirs is not None:
+                gaps.append(_at_most(record, theirs[0]) - theirs[1])
+        known = [gap for gap in gaps if np.isfinite(gap)]
+        if not known:
+            continue
+        n_known += 1
+        gap = 100 * statistics.mean(known)
+        if gap < -0.05:
+            behind.append(f"{name}, {kind} ({-gap:.1f} points)")
+    text = (
+        f"With no more curves than effector has, ours describe as much or more for {n_known - len(behind)} of the "
+        f"{n_known} models at which they come down to so few"
+    )
+    return f"{text}; behind on {'; '.join(behind)}." if behind else f"{text}."
+
+
 def result_of(records: Sequence[Line]) -> Result:
     """The table with what it is about."""
     words = (
-        "Curves (or curves and surfaces, EBM) and the share of the model that they describe on unseen rows, means over "
-        "seeds. Shared: a feature's curve is told once where regions do not differ (the default). One a region: "
-        "`shared_curves=0`. Finer regions: `max_depth=3, alpha=.01`. Last: ours, shared more and more until there are "
-        "no more curves than effector's."
+        "Percent of the model that is described on unseen rows, and in brackets the curves there are to read (EBM: "
+        "curves and surfaces); means over seeds. Shared: a feature's curve is told once where regions do not differ "
+        "(the default). One a region: `shared_curves=0`. Finer regions: `max_depth=3, alpha=.01`. Last: ours, shared "
+        "more and more (`shared_curves=.15`, `.4`, `1`) until there are no more curves than effector's."
     )
     lines = [*lines_of(records), medians(records)]
     return Result(

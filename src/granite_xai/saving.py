@@ -61,7 +61,7 @@ from granite_xai import __version__, partitioners
 from granite_xai.algebra.accumulated import Accumulated, Intervals
 from granite_xai.algebra.behavior import BEHAVIORS, Local, Risk, Sensitivity
 from granite_xai.algebra.conditional import ExactBins, IntervalBins, LevelBins, TreeBins
-from granite_xai.algebra.copula import Copula, Margin, WeighedRows
+from granite_xai.algebra.copula import Copula, LearnedRatios, Margin
 from granite_xai.algebra.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.algebra.effects import MAX_PAIRS, Attributed, Effect
 from granite_xai.algebra.explainer import MASKINGS, Explainer
@@ -324,11 +324,11 @@ def _without_seconds(findings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _content_of_plan(plan: Plan) -> dict[str, Any]:
     """What a plan has beside what questions need and options say."""
-    weighed = [learned for learned in plan.learned.values() if isinstance(learned, WeighedRows)]
+    weighed = [learned for learned in plan.learned.values() if isinstance(learned, LearnedRatios)]
     copulas = list({id(learned.copula): learned.copula for learned in weighed}.values())
     all_learned = []
     for (masking, visible), learned in plan.learned.items():
-        if isinstance(learned, WeighedRows):  # many of one copula
+        if isinstance(learned, LearnedRatios):  # many of one copula
             all_learned.append([masking, visible, copulas.index(learned.copula), learned.column])
         else:
             all_learned.append([masking, visible, learned])
@@ -495,7 +495,7 @@ def _read_plan(data: dict[str, Any], plain: _Plain, settings: Settings, model: P
         if column:
             copula = kept["copulas"][of_key]
             require(isinstance(copula, Copula), "plan.copulas", "are none")
-            of_key = WeighedRows(copula, *column)
+            of_key = LearnedRatios(copula, *column)
         has_key = isinstance(masking, Masking) and isinstance(visible, frozenset)
         is_learned = has_key and isinstance(of_key, LEARNED)
         require(is_learned, "plan.learned", "is not what a masking learns of some columns")
@@ -1054,7 +1054,7 @@ RECORDS: dict[str, type[Any]] = {
 }
 """The classes that a file may name."""
 
-LEARNED = (ExactBins, LevelBins, IntervalBins, TreeBins, References, Intervals, WeighedRows)
+LEARNED = (ExactBins, LevelBins, IntervalBins, TreeBins, References, Intervals, LearnedRatios)
 """What maskings learn of some columns."""
 
 # What no file needs: rows of the data; of cells what only the evaluations of a fit are read with.

@@ -10,7 +10,7 @@ import pandas as pd
 
 from granite_xai.algebra.disagreement import ResolvedQuestion, questions
 from granite_xai.algebra.influence import Interactions
-from granite_xai.algebra.objective import Shares
+from granite_xai.algebra.objective import ResolvedObjective
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.evaluations.evaluations import Coalition, Evaluations, Matrix
 from granite_xai.search.problem import Problem
@@ -91,7 +91,7 @@ def problem_of(
             rows=SimpleNamespace(table=table, weights=evaluations.weights), outputs=(evaluations,)
         ),
         measures=(measure,),
-        shares=Shares(
+        shares=ResolvedObjective(
             factors=np.array([1 / root]),
             floors=np.array([1e-20]),
             total=float(evaluations.weights.sum()),

@@ -18,7 +18,7 @@ from granite_xai.algebra.disagreement import Disagreement, question, questions
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.masked_model import MaskedModel
 from granite_xai.algebra.masking import Baseline, Conditional, Marginal
-from granite_xai.algebra.objective import Objective, Shares
+from granite_xai.algebra.objective import Objective, ResolvedObjective
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import Diagnostics
 from granite_xai.evaluations.evaluations import Attribution
@@ -348,7 +348,9 @@ def test_shares_count_questions_above_their_floors():
     known = evaluations_of(waves, drawn(N), y=LEFT[:, 0])
     asked = [named(name, 3) for name in ("ice-pdp", "sobol", "pfi-risk")]
     roots, floors = np.array([2.0, 4.0, 1.0]), np.array([0.1, 0.1, 1.0])
-    shares = Shares.of(Objective("ice-pdp"), asked, [1.0, 3.0, 5.0], roots, floors, [known])
+    shares = ResolvedObjective.of(
+        Objective("ice-pdp"), asked, [1.0, 3.0, 5.0], roots, floors, [known]
+    )
     np.testing.assert_allclose(shares.factors, [0.25 / 2.0, 0.75 / 4.0, 0.0])
     mass = np.array(shares.total)
     assert shares.objective(roots, mass) == pytest.approx(1.0)
@@ -356,7 +358,7 @@ def test_shares_count_questions_above_their_floors():
     assert shares.is_at_floor(np.array([0.05, 0.1, 9.0]))
     assert not shares.is_at_floor(np.array([0.2, 0.1, 0.0]))
     variance = np.average(np.square(known.f - known.f.mean()))
-    by_variance = Shares.of(
+    by_variance = ResolvedObjective.of(
         Objective("ice-pdp", weighting="uniform", normalize="variance"),
         asked,
         [1.0, 3.0, 5.0],

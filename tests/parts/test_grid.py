@@ -204,16 +204,15 @@ def test_the_report_draws_curves_between_the_values_of_a_grid(normal):
     model = lambda X: np.sin(3 * X["a"]) + X["b"] * X["c"]  # noqa: E731
     report = gx.explain(model, frame, resources=gx.Resources(max_grid=8))
     assert report.granite.diagnostics_["plan"]["values"] == dict.fromkeys("abcd", 8)
-    drawn = next(effect for effect in json.loads(report.json())["effects"] if effect["set"] == "a")
-    panel = drawn["panels"][1]  # the curve of the region, between the values of the grid as G is
-    own = frame[report.granite.apply(frame) == panel["region"]].iloc[[0] * len(drawn["x"])]
-    wanted = report.granite.predict(own.assign(a=np.array(drawn["x"], dtype=float)))
-    mean = np.array(panel["mean"], dtype=float)
-    some = np.flatnonzero(np.isfinite(mean))  # not beyond the region's own rows
-    assert len(some) > 20
-    np.testing.assert_allclose(
-        mean[some] - mean[some[0]], wanted[some] - wanted[some[0]], atol=1e-4
-    )
+    written = next(one for one in json.loads(report.json())["curves"] if one["features"] == ["a"])
+    # The curve of the region, between the values of the grid as G is.
+    inside = np.isin(report.granite.apply(frame), written["regions"])
+    places = np.array(written["places"], dtype=float)
+    own = frame[inside].iloc[[0] * len(places)]
+    wanted = report.granite.predict(own.assign(a=places))
+    effects = np.array(written["effects"], dtype=float)
+    assert len(places) > 20
+    np.testing.assert_allclose(effects - effects[0], wanted - wanted[0], atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,7 @@ def why_no_copula(table: Table) -> tuple[Column, str] | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WeighedRows:
+class LearnedRatios:
     """What conditional masking learned where it weighs rows: a copula, and whose density ratios are read."""
 
     copula: Copula
@@ -265,7 +265,7 @@ class WeighedRows:
         return self.copula.density_ratios(table, self.column)
 
 
-def learn_copula(rows: Rows, coalitions: Collection[Coalition]) -> dict[Coalition, WeighedRows]:
+def learn_copula(rows: Rows, coalitions: Collection[Coalition]) -> dict[Coalition, LearnedRatios]:
     """The density ratios for some sets of visible columns, of which each shows or hides one column alone.
 
     Raises
@@ -289,7 +289,7 @@ def learn_copula(rows: Rows, coalitions: Collection[Coalition]) -> dict[Coalitio
                 argument="sampler",
                 hint="Use Conditional(sampler='bins') for partial effects, groups and interactions.",
             )
-        learned[visible] = WeighedRows(copula, min(alone[0]))
+        learned[visible] = LearnedRatios(copula, min(alone[0]))
     return learned
 
 

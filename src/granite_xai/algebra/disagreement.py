@@ -348,7 +348,7 @@ class ResolvedQuestion:
             yield so_far.gap + combination(rest, view, regions) if rest else so_far.gap
 
     @cached_property
-    def is_of_sums(self) -> bool:
+    def has_masked_gaps(self) -> bool:
         """Whether its disagreement along signs follows from sums over rows: squared gaps of means over all rows."""
         return self.has_squared_loss and all(
             term.behavior.is_linear and term.masking.averages_rows

@@ -92,7 +92,7 @@ def _weighted(entry: Any, influence: Influence | None) -> tuple[Disagreement, fl
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class ResolvedObjective:
     """The objective (C1): ``sum over q of factor_q * R_q(region)``, times the region's share of the mass.
 
     Parameters
@@ -126,7 +126,7 @@ class Shares:
         floors: FloatArray,
         outputs: Sequence[Evaluations],
         exceeded: BoolArray | bool = True,
-    ) -> Shares:
+    ) -> ResolvedObjective:
         """Each question scaled by its disagreement on all rows, or by the variance of its output.
 
         A question that is rounding or chance does not count, and the weights of the others add up to 1.

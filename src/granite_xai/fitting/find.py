@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from granite_xai.algebra.disagreement import ResolvedQuestion
-from granite_xai.algebra.objective import Shares
+from granite_xai.algebra.objective import ResolvedObjective
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import Diagnostics
 from granite_xai.base.parallel import Meter, one_blas_thread
@@ -133,7 +133,7 @@ class Search:
         task = self.task
         settings = task.settings
         exceeded: BoolArray | bool = True if self.chance is None else self.chance.exceeded
-        shares = Shares.of(
+        shares = ResolvedObjective.of(
             settings.objective,
             task.questions,
             task.question_weights.tolist(),
@@ -157,7 +157,9 @@ class Search:
             is_repeated=self.is_repeated,
         )
 
-    def _noise(self, shares: Shares) -> Callable[[Outputs, IntArray], RegionNoise] | None:
+    def _noise(
+        self, shares: ResolvedObjective
+    ) -> Callable[[Outputs, IntArray], RegionNoise] | None:
         """From some rows to what chance says of them as one region, in shares of what all rows show beyond it."""
         chance = self.chance
         if chance is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -333,7 +334,9 @@ def search_halves(result: FitResult, n_pairs: int | None, model_rows: int) -> St
     _require_halves(result)
     is_tree = isinstance(settings.partitioner, Tree)
     if is_tree and len(sample.rows) < 2 * LEAVES_OF_HALF * settings.tree.min_samples_leaf:
-        return Stability.unmeasured(result.partition)
+        return Stability(
+            score=nan, low=nan, high=nan, splits=(), n_regions=len(result.partition), searches=0
+        )
     if n_pairs is None:
         n_sets = sum(len(question.sets) for question in result.questions)
         n_columns = len(sample.rows.table.explained)

@@ -153,11 +153,6 @@ class Stability(Printable):
     searches: int
     searches_without_regions: int = 0
 
-    @classmethod
-    def unmeasured(cls, partition: Partition) -> Stability:
-        """Of a fit whose halves have too few rows to be split."""
-        return cls(score=nan, low=nan, high=nan, splits=(), n_regions=len(partition), searches=0)
-
     def frame(self) -> Any:
         """One line for each split.
 

@@ -20,7 +20,7 @@ from granite_xai.algebra.effects import Effect
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Individual
 from granite_xai.algebra.interaction import Pure
-from granite_xai.algebra.objective import Shares
+from granite_xai.algebra.objective import ResolvedObjective
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import InputError
 from granite_xai.base.limits import Resources
@@ -168,7 +168,7 @@ def grow(
     whole = RegionWeights.whole(problem.weights)
     of_all_rows = float(measure.regional(outputs[0], whole)[0, 0])
     factor = 1.0 / of_all_rows if of_all_rows > floor else 0.0
-    shares = Shares(np.array([factor]), np.array([floor]), total=problem.shares.total)
+    shares = ResolvedObjective(np.array([factor]), np.array([floor]), total=problem.shares.total)
     posed = replace(
         problem,
         sample=problem.sample._replace(outputs=outputs),

@@ -723,7 +723,7 @@ def _judged_rows(
     question: ResolvedQuestion, evaluations: Evaluations, is_left_out: BoolArray
 ) -> BoolArray:
     """Which rows of the fold have a gap that averages over a search row, for each set, (n, S)."""
-    if question.is_of_sums:  # a gap averages over all rows
+    if question.has_masked_gaps:  # a gap averages over all rows
         return np.repeat(is_left_out[:, None], len(question.sets), axis=1)
     fold_rows = np.flatnonzero(is_left_out)
     sizes_of_all = list(question.cell_sizes(evaluations))

@@ -181,7 +181,7 @@ def _noise_of_sets(
     signs: Signs,
     signed: SignedLines,
 ) -> Iterator[_SetNoise]:
-    if question.is_of_sums:
+    if question.has_masked_gaps:
         for along_signs in question.gaps_along_signs(evaluations, signed):
             yield _noise_of_sums(along_signs, signs.n_observations)
         return
@@ -345,7 +345,7 @@ class _ByChance(NamedTuple):
 
 def _by_chance(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs) -> _ByChance:
     """Measure one question on the rows of a region, for a search."""
-    if not question.is_of_sums:
+    if not question.has_masked_gaps:
         noise = noise_of(question, evaluations, signs)
         return _ByChance(noise.plug_in, noise.plug_in - noise.corrected, noise.by_chance)
     shares = evaluations.weights / evaluations.weights.sum()

@@ -11,7 +11,7 @@ import numpy as np
 
 from granite_xai.algebra.accumulated import Change, Intervals
 from granite_xai.algebra.conditional import Bins, common_bins
-from granite_xai.algebra.copula import WeighedRows
+from granite_xai.algebra.copula import LearnedRatios
 from granite_xai.algebra.effects import (
     MAX_EXACT_PLAYERS,
     MAX_PAIRS,
@@ -246,7 +246,7 @@ class AgainstFit:
             is_same_bin = bins[carriers][:, None] == fitted_bins[references]
             is_bin_without_references = ~is_same_bin.any(axis=1, keepdims=True)
             shares = np.where(is_same_bin | is_bin_without_references, shares, 0.0)
-        elif isinstance(learned, WeighedRows):
+        elif isinstance(learned, LearnedRatios):
             of_rows = learned.fact(table.take(carriers), None)
             of_references = learned.fact(fitted.take(references), None)
             if visible == {learned.column}:

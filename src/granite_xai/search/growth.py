@@ -38,7 +38,7 @@ from granite_xai.search.cuts import (
 )
 from granite_xai.search.levels import groups_at
 from granite_xai.search.lookahead import CutTree, NodeCuts, first_of_two_levels, polished
-from granite_xai.search.problem import CutWithRegion, Outputs, Problem, TreeOptions
+from granite_xai.search.problem import FactCutWithRegion, Outputs, Problem, TreeOptions
 from granite_xai.search.tables import LEFT, RIGHT, Tables
 from granite_xai.search.thresholds import conditions
 
@@ -204,7 +204,7 @@ class OpenNode(NamedTuple):
             shortened = {
                 key: fact.on_side(column, goes_left, is_left)
                 for key, fact in evaluations.facts.items()
-                if isinstance(fact, CutWithRegion)
+                if isinstance(fact, FactCutWithRegion)
             }
             if shortened:
                 of_side = replace(of_side, facts={**of_side.facts, **shortened})

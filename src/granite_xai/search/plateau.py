@@ -28,7 +28,7 @@ LOSS_ON_PLATEAU = 0.05  # share of what a split and those below it gain that a c
 
 
 @dataclass(frozen=True, eq=False)
-class OtherCuts:
+class SplitAlternatives:
     """One split of a tree beside other ways to cut its node.
 
     Parameters
@@ -69,7 +69,7 @@ class OtherCuts:
         }
 
 
-def other_cuts(problem: Problem, root: RegionNode) -> Iterator[OtherCuts]:
+def other_cuts(problem: Problem, root: RegionNode) -> Iterator[SplitAlternatives]:
     """Other ways to cut each node of a tree, parents first.
 
     Parameters
@@ -121,7 +121,7 @@ class _Split:
     cuts: CutTree
     path: tuple[int, ...]
 
-    def beside_others(self) -> OtherCuts:
+    def beside_others(self) -> SplitAlternatives:
         """The split beside other ways to cut its node."""
         node, inner, region = self._at_path()
         problem = self.growth.problem
@@ -152,7 +152,7 @@ class _Split:
         above.sort(key=lambda place: place.share_left)
         first = [of_itself, *takewhile(lambda place: place.is_near, below)][-1]
         last = [of_itself, *takewhile(lambda place: place.is_near, above)][-1]
-        return OtherCuts(
+        return SplitAlternatives(
             column=problem.table.columns[inner.cut.column].name,
             split=self._text(inner.cut, node.places),
             gain=gain,

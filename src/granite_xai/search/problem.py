@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from granite_xai.algebra.objective import Shares
+from granite_xai.algebra.objective import ResolvedObjective
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.limits import Resources
@@ -41,7 +41,7 @@ class Measure(Protocol):
 
 
 @runtime_checkable
-class CutWithRegion(Protocol):
+class FactCutWithRegion(Protocol):
     """What is known of rows, and is shortened with a region that is cut along a column, such as curves along it."""
 
     def on_side(self, column: int, goes_left: BoolArray, is_left: bool) -> Any:
@@ -87,7 +87,7 @@ class Problem:
         The fitting rows, and what the model said about them.
     measures : tuple of Measure
         The questions.
-    shares : Shares
+    shares : ResolvedObjective
         The objective.
     tree : TreeOptions
         The tree that is searched, or that of the options: how deep rules may be, how small regions.
@@ -113,7 +113,7 @@ class Problem:
 
     sample: Sample
     measures: tuple[Measure, ...]
-    shares: Shares
+    shares: ResolvedObjective
     tree: TreeOptions
     missing: bool = False
     noise: Callable[[Outputs, IntArray], RegionNoise] | None = None
