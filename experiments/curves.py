@@ -73,11 +73,11 @@ def _others() -> dict[tuple[str, str, int, str], tuple[int, float]]:
     return found
 
 
-def _at_most(line: Line, n_curves: int) -> float:
-    """The share of the most curves of ours that are no more than so many; NaN where all are more."""
+def _at_most(line: Line, n_curves: int) -> tuple[float, float]:
+    """Of what was tried the most curves that are no more than so many, and their share; NaN where all are more."""
     tried = [line["unshared"], line["shared"], *line["fewer"]]
     few = [(curves, share) for curves, share in tried if curves <= n_curves]
-    return max(few)[1] if few else float("nan")
+    return max(few) if few else (float("nan"), float("nan"))
 
 
 def _text(curves: float, share: float) -> str:
@@ -118,12 +118,9 @@ def lines_of(records: Iterable[Line]) -> list[Line]:
         for record in found:
             theirs_here = others.get((name, kind, record["seed"], "effector PDP"))
             if theirs_here is not None:
-                matched.append((_at_most(record, theirs_here[0]), theirs_here[1]))
+                matched.append(_at_most(record, theirs_here[0]))
         known = [pair for pair in matched if np.isfinite(pair[0])]
-        line["ours with effector's curves"] = "–"
-        if known:
-            ours = statistics.mean(pair[0] for pair in known)
-            line["ours with effector's curves"] = f"{100 * ours:.1f}"
+        line["ours, no more than effector"] = _mean_text(known) if known else "–"
         lines.append(line)
     return lines
 
@@ -152,7 +149,7 @@ def medians(records: Sequence[Line]) -> Line:
                 (record["table"], record["model"], record["seed"], method)
             )
         )
-    line["ours with effector's curves"] = ""
+    line["ours, no more than effector"] = ""
     return line
 
 
@@ -166,7 +163,7 @@ def against_effector(records: Sequence[Line]) -> str:
         for record in records:
             theirs = others.get((name, kind, record["seed"], "effector PDP"))
             if (record["table"], record["model"]) == (name, kind) and theirs is not None:
-                gaps.append(_at_most(record, theirs[0]) - theirs[1])
+                gaps.append(_at_most(record, theirs[0])[1] - theirs[1])
         known = [gap for gap in gaps if np.isfinite(gap)]
         if not known:
             continue
@@ -175,8 +172,9 @@ def against_effector(records: Sequence[Line]) -> str:
         if gap < -0.05:
             behind.append(f"{name}, {kind} ({-gap:.1f} points)")
     text = (
-        f"With no more curves than effector has, ours describe as much or more for {n_known - len(behind)} of the "
-        f"{n_known} models at which they come down to so few"
+        "With no more curves than effector has, ours describe as much or more for "
+        f"{n_known - len(behind)} of {n_known} models (of the five degrees of sharing that were tried, "
+        "the one with the most curves that are no more than effector's)"
     )
     return f"{text}; behind on {'; '.join(behind)}." if behind else f"{text}."
 
@@ -190,9 +188,9 @@ def result_of(records: Sequence[Line]) -> Result:
         "more and more (`shared_curves=.15`, `.4`, `1`) until there are no more curves than effector's."
     )
     lines = [*lines_of(records), medians(records)]
-    return Result(
-        "Curves", f"{words}\n\n{table(lines)}", {"lines": lines, "records": list(records)}
-    )
+    sentence = against_effector(records)
+    data = {"words": words, "lines": lines, "against_effector": sentence, "records": list(records)}
+    return Result("Curves", f"{words}\n\n{table(lines)}\n\n{sentence}", data)
 
 
 def run(quick: bool) -> Result:
