@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from granite_xai.base.document import (
@@ -146,3 +148,13 @@ def test_a_printable_dictionary_shows_itself_as_a_table():
     entries = PrintableDict({"a": 1.5}, ("name", "half"), lambda entry: (entry / 2,))
     assert repr(entries) == str(entries) == "name  half\na     0.75"
     assert entries == {"a": 1.5}
+
+
+def test_columns_begin_at_the_left_in_jupyter_too():
+    """Its own rule for cells has two classes and an element: ours must have more, or trees lose their indents."""
+    shown = Document([Table(["", "rows"], [["x > 0", 7]], left=(0,))]).notebook()
+    (rule,) = re.findall(r"([^}]*\.left[^{]*)\{ text-align: left", shown)
+    for selector in rule.split(","):
+        n_classes = selector.count(".")
+        n_elements = len(re.findall(r"(?:^|\s)[a-z]+", selector))
+        assert (n_classes, n_elements) > (2, 1)

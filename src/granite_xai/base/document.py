@@ -45,7 +45,7 @@ STYLE = """
   font-variant-numeric: tabular-nums;
 }
 .granite-xai th { font-weight: 400; opacity: 0.75; }
-.granite-xai .left { text-align: left; white-space: normal; }
+.granite-xai table td.left, .granite-xai table th.left { text-align: left; white-space: normal; }
 .granite-xai .region { font-weight: 600; }
 .granite-xai .swatch {
   display: inline-block; min-width: 1.3em; margin-right: 0.45em; padding: 0 0.25em;
