@@ -89,7 +89,6 @@ class Source:
                 score = _score(granite, X, y, values)
         # What curves describe is computed when it is first read; sentences leave out what has not been.
         _ = result.shared_curves.value
-        _ = result.shared_curves.value
         if result.estimate is not None and not result.estimate.below_noise_floor:
             _ = result.estimate.fidelity
         target = str(getattr(y, "name", None) or "")
