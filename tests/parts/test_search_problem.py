@@ -1,14 +1,11 @@
-"""What a partitioner is given and gives back; rules that were written down; other cuts of a tree."""
+"""What a partitioner is given and gives back; rules that were written down."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.search.plateau import other_cuts
 from granite_xai.search.problem import (
     GivenRules,
     OwnPartitioner,
@@ -103,80 +100,3 @@ def test_only_the_method_must_be_written():
     assert Whole().extra_effects(None, None, 0) == ()
     assert not Whole.ignores_noise_floor
     assert GivenRules.ignores_noise_floor
-
-
-# Other cuts ------------------------------------------------------------------------------------------
-
-
-def product(x):
-    return x[:, 0] * x[:, 1]
-
-
-def step(x):
-    return x[:, 0] * np.sign(x[:, 1] - 0.3)
-
-
-@pytest.mark.parametrize("question", ["ice-pdp", "coe"])
-@pytest.mark.parametrize("search", ["greedy", "refined"])
-def test_a_threshold_may_lie_elsewhere_where_effects_change_smoothly(question, search):
-    """And not at a step: its values are few."""
-    widths = {}
-    for function in (product, step):
-        problem = posed(function, question, max_depth=1, search=search)
-        partition = problem.tree.partition(problem).partition
-        (other,) = other_cuts(problem, partition.root)
-        widths[function] = other.plateau
-        assert other.split == partition.root.left.text(partition.root.column)
-        assert all(text.startswith(other.column) for text in other.between)
-    assert widths[product] > 0.15
-    assert widths[step] < 0.1
-
-
-@pytest.mark.parametrize("search", ["greedy", "refined"])
-def test_records_come_parents_first_and_gain_what_the_tree_says(search):
-    problem = posed(max_depth=3, search=search, **FREE)
-    partition = problem.tree.partition(problem).partition
-    records = [other.record() for other in other_cuts(problem, partition.root)]
-    assert len(records) == len(partition) - 1 > 1
-    assert records[0]["split"] == partition.root.left.text(partition.root.column)
-    remaining = sum(region.disagreement for region in partition)
-    assert 1.0 - sum(record["gain"] for record in records) == pytest.approx(remaining)
-
-
-def test_trees_with_another_cut_are_whole_trees_that_cost_little_more():
-    """What a note says of a cut is about the tree: all else stays as it is."""
-    problem = posed(product, max_depth=2, **FREE)
-    partition = problem.tree.partition(problem).partition
-    remaining = sum(region.disagreement for region in partition)
-    first, *_ = other_cuts(problem, partition.root)
-    ends = [text for text in first.between if text != first.split]
-    assert ends
-    for text in ends:
-        threshold = float(text.rpartition(" ")[2])
-        left, right = partition.root.left, partition.root.right
-        root = replace(
-            partition.root, left=replace(left, high=threshold), right=replace(right, low=threshold)
-        )
-        assert root.left.text(root.column) == text
-        left_by_tree = sum(region.disagreement for region in measured(root, problem))
-        assert remaining - 1e-9 <= left_by_tree <= remaining + 0.1
-
-
-def test_another_column_is_compared_by_its_best_cut():
-    problem = posed(product, max_depth=2, **FREE)
-    partition = problem.tree.partition(problem).partition
-    first, *_ = other_cuts(problem, partition.root)
-    assert first.second.startswith("x1" if first.column == "x0" else "x0")
-    assert first.behind >= -1e-9
-
-
-def test_a_column_that_alone_may_be_cut_has_no_second():
-    problem = posed(step, max_depth=1, split_features=[1])
-    partition = problem.tree.partition(problem).partition
-    (other,) = other_cuts(problem, partition.root)
-    assert other.second is other.behind is None
-
-
-def test_one_region_has_no_other_cuts():
-    problem = posed(max_depth=0)
-    assert list(other_cuts(problem, problem.tree.partition(problem).partition.root)) == []

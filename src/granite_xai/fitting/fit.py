@@ -36,7 +36,6 @@ from granite_xai.fitting.remarks import causes, note_bins, note_floors
 from granite_xai.fitting.settings import Opened, Settings, collected, open_inputs
 from granite_xai.fitting.stability import Stability, affordable_pairs, halves, stability_of
 from granite_xai.inference.nodes import with_levels_of
-from granite_xai.search.plateau import other_cuts
 from granite_xai.search.problem import GivenRules, PartitionResult
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table
@@ -158,16 +157,10 @@ def _find_regions(task: Task, sample: Sample, record: Diagnostics) -> tuple[Sear
             chosen = settings.with_alpha(path.chosen.alpha)
             search = replace(search, task=replace(task, settings=chosen))
         regions = search.regions()
-        root = regions.partition.root
-        is_sample = settings.level is not None
-        if is_sample and isinstance(settings.partitioner, Tree) and root is not None:
-            # How clear each split is: how far its threshold could move, and which feature comes next.
-            with one_blas_thread():
-                record.note("splits", [cut.record() for cut in other_cuts(search.problem(), root)])
     if path is not None:
         text = path.text(len(regions.partition))
         record.note("alpha", {"alpha": path.chosen.alpha, "text": text})
-    if is_sample:
+    if settings.level is not None:
         record.note("cause", causes(task, sample))
     result = replace(_described(search, regions), path=path)
     note_bins(record, result, sample, single_bins_are_meant=not settings.as_in_paper)

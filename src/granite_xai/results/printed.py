@@ -26,6 +26,7 @@ from granite_xai.inference.nodes import NodeFigure
 from granite_xai.regions import Partition, Vocabulary, draw_tree, rule_words
 from granite_xai.results.facts import region_columns
 from granite_xai.results.sentences import FitFinding, finding_of
+from granite_xai.search.tree import Tree as SearchedTree
 
 NOTES_SHOWN = 2
 NEXT_STEP = "g.report(X, y)"
@@ -128,11 +129,11 @@ def printed_result(fitted: FitResult, diagnostics: Mapping[str, Any]) -> Printed
             unit = OutputUnit()  # squares have no unit
         nodes = figures.nodes if figures is not None else ()
         tree = _tree(fitted.partition, nodes, finding.vocabulary, unit, finding.is_effect)
+    is_searched = isinstance(fitted.settings.partitioner, SearchedTree) and fitted.level is not None
     return PrintedResult(
         finding=finding,
         tree=tree,
-        # Only a tree that was searched has records of its splits.
-        may_search_halves=bool(tree and diagnostics.get("splits") and not finding.stability),
+        may_search_halves=tree is not None and is_searched and not finding.stability,
         regions=region_columns(fitted),
     )
 

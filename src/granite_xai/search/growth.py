@@ -297,17 +297,6 @@ class Growth:
         )
         return self._pruned(region, self._divided(node, region, cuts.cut, below))
 
-    def as_it_is(self, node: OpenNode, cuts: CutTree | None) -> Node:
-        """The subtree of given cuts, whether they pay or not."""
-        region = self.open(node)
-        if cuts is None:
-            return region
-        below = (
-            partial(self.as_it_is, cuts=cuts.below[0]),
-            partial(self.as_it_is, cuts=cuts.below[1]),
-        )
-        return self._divided(node, region, cuts.cut, below)
-
     def open(self, node: OpenNode) -> Node:
         """Some rows as one region, with the reason why they are not divided, if there is one (C2)."""
         key = (node.places.tobytes(), node.depth)
