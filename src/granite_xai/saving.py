@@ -84,6 +84,7 @@ from granite_xai.base.files import (
     array_to_json,
     broken,
     entry,
+    foreign,
     object_array,
     read_json,
     require,
@@ -216,6 +217,8 @@ def load(path: str | os.PathLike[str], model: Any = None, X: Any = None) -> Save
     ['x2 ≤ 0', 'x2 > 0']
     """
     document = read_json(path)
+    if not str(document.get("schema")).startswith("granite-xai/"):
+        raise foreign(path)
     kind = _kind_of(document)
     content = entry(document, kind, dict, "the file")
     with _as_format_errors("the file"):
@@ -238,9 +241,7 @@ def _kind_of(document: dict[str, Any]) -> str:
     schema = entry(document, "schema", str, "the file")
     version = entry(document, "version", int, "the file")
     package = entry(document, "package", str, "the file")
-    prefix, _, kind = schema.partition("/")
-    what = f"has the schema {schema[:60]!r}, which is not known"
-    require(prefix == "granite-xai", "the file", what)
+    kind = schema.removeprefix("granite-xai/")
     if version != VERSION:
         is_earlier = version < VERSION
         edition = "an earlier edition" if is_earlier else "a newer edition"
@@ -250,6 +251,7 @@ def _kind_of(document: dict[str, Any]) -> str:
         )
         hint = "Fit again." if is_earlier else "Install a newer granite-xai."
         raise FormatError(message, code="F07", argument="path", hint=hint)
+    what = f"has the schema {schema[:60]!r}, which is not known"
     require(kind in ("granite", "partition"), "the file", what)
     return kind
 

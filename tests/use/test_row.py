@@ -133,6 +133,13 @@ def test_several_rows_are_refused_with_the_way_to_explain_them(g, table):
         g.explain_row(table.iloc[:2])
 
 
+def test_a_number_is_no_row_and_the_message_says_how_to_pass_one(g):
+    with pytest.raises(
+        gx.InputError, match=r"D25: x=5 is a number.* Pass a row of X: X.iloc\[\[5\]\]"
+    ):
+        g.explain_row(5)
+
+
 @pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
 @pytest.mark.parametrize("question", ["ice-shap", "mplot-pdp", "coe", "pfi-risk", "ale"])
 def test_every_question_has_its_row(question, table):

@@ -271,6 +271,14 @@ def test_partial_effects_by_paths_equal_those_by_coalitions(masking, influence):
     np.testing.assert_allclose(by_paths.values, enumerated.values, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::granite_xai.GraniteWarning")
+def test_an_array_is_evaluated_after_a_fit_on_a_frame():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)), columns=["a", "b", "c"])
+    y = X["a"] * np.sign(X["b"])
+    g = gx.Granite(RandomForestRegressor(10, random_state=0).fit(X, y)).fit(X, y)
+    assert g.evaluate(X.to_numpy(), y).remaining == g.evaluate(X, y).remaining
+
+
 def test_a_default_fit_is_the_same_with_and_without_treelite(monkeypatch):
     model = RandomForestRegressor(5, random_state=0).fit(X, Y)
     with_extras = gx.Granite(model).fit(X)

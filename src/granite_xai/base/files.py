@@ -188,8 +188,15 @@ def _no_object(raw: bytes, path: str | os.PathLike[str]) -> FormatError:
             "use granite_xai.load for files that granite_xai.save wrote."
         )
         return FormatError(message, code="F06", argument="path")
-    what = "does not begin with an object" if raw.strip() else "is empty"
-    return FormatError(f"{path} {what} at byte 0.", code="F04", argument="path")
+    return foreign(path, "is not a file of granite-xai" if raw.strip() else "is empty")
+
+
+def foreign(
+    path: str | os.PathLike[str], what: str = "is not a file of granite-xai"
+) -> FormatError:
+    """Phrase the error for a file that another program wrote (F04)."""
+    hint = "Pass a file that granite_xai.save wrote."
+    return FormatError(f"{path} {what}.", code="F04", argument="path", hint=hint)
 
 
 def broken(place: str, what: str) -> FormatError:

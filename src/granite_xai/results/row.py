@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -475,6 +476,13 @@ def _distance(condition: Condition, column: Column, fitted: Column) -> float:
 
 def _as_table(fitted: Table, x: Any) -> Any:
     """A row given by its cells as a table of one row, as the fitting rows are; anything else as it is."""
+    if isinstance(x, Real):
+        raise InputError(
+            f"x={x!r} is a number, not a row.",
+            code="D25",
+            argument="x",
+            hint=f"Pass a row of X: X.iloc[[{x!r}]] of a frame, X[[{x!r}]] of an array, or its cells.",
+        )
     cells = x.to_dict() if _is_series(x) else x
     is_row = isinstance(cells, Mapping)
     if isinstance(cells, np.ndarray):

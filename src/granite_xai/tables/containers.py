@@ -167,6 +167,10 @@ class FrameContainer(_Container):
         """A copy of some columns."""
         return self.frame[:, list(positions)].to_native()
 
+    def with_columns(self, positions: Iterable[int]) -> FrameContainer:
+        """Some columns, in the order given."""
+        return replace(self, native=self.select(list(positions)))
+
     def adopt(self, columns: Sequence[NDArray[Any]]) -> FrameContainer:
         """Values of columns in this library; dtypes follow when rows are recombined."""
         values: dict[str, Any] = {}

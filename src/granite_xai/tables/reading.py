@@ -85,11 +85,11 @@ def read_table(
     container = open_table(X, argument)
     names = _checked_names(container, argument)
     _require_cells(container, argument)
-    notices = []
+    notices: list[str] = []
     if like is None:
         wanted_kinds = _wanted_kinds(kinds, names, container)
     else:
-        notices += _checked_agreement(container, like, argument)
+        container, notices = _in_agreement(container, like, argument)
         names = like.names
         wanted_kinds = {column.position: column.kind for column in like.columns}
     cells = [
@@ -484,34 +484,40 @@ def _column(name: str, position: int, cells: Cells, like: Table | None) -> Colum
 # Agreement with the table of the fit --------------------------------------------------------------
 
 
-def _checked_agreement(container: Container, like: Table, argument: str) -> list[str]:
-    """Refuse other columns than those of the fit (D37).
+def _in_agreement(container: Container, like: Table, argument: str) -> tuple[Container, list[str]]:
+    """The new table with the columns of the fit in their order, and what is worth a warning (D38).
 
-    Parameters
-    ----------
-    container : Container
-        The new table.
-    like : Table
-        The table of the fit.
-    argument : str
-        Name of the new table in messages.
-
-    Returns
-    -------
-    list of str
-        What is only worth a warning (D38).
+    Columns are taken by name where both tables have names, otherwise by place.
 
     Raises
     ------
     InputError
-        D37: other names, another order, or another number of columns.
+        D37: columns are missing, or the fit did not have them.
     """
     fitted = like.container
-    are_frames = "numpy" not in (container.library, fitted.library)
+    are_frames = isinstance(container, FrameContainer) and fitted.library != "numpy"
     if are_frames and container.named == fitted.named:
-        if container.names != like.names:
-            raise _other_names(container.names, like.names, argument)
-        return []
+        if container.names == like.names:
+            return container, []
+        absent = [name for name in like.names if name not in container.names]
+        unexpected = [name for name in container.names if name not in like.names]
+        if not absent and not unexpected:
+            return container.with_columns(map(container.names.index, like.names)), []
+        differences = []
+        if absent:
+            differences.append(f"lacks {listing(absent, SHOWN)}")
+        if unexpected:
+            differences.append(f"has {listing(unexpected, SHOWN)}, which the fit had not")
+        hint = f"Pass {argument}[list(g.feature_names_in_)], g being the fit."
+        if absent:
+            hint = f"Add the missing columns to {argument}."
+        raise InputError(
+            f"{argument} {' and '.join(differences)}. The fit had {listing(like.names)}.",
+            code="D37",
+            argument=argument,
+            columns=[*unexpected, *absent],
+            hint=hint,
+        )
     n_features = len(container.labels)
     if n_features != like.n_columns:
         raise InputError(
@@ -521,41 +527,13 @@ def _checked_agreement(container: Container, like: Table, argument: str) -> list
             argument=argument,
         )
     if container.named and not fitted.named:
-        return [f"{argument} has feature names, but Granite was fitted without feature names"]
+        return container, [
+            f"{argument} has feature names, but Granite was fitted without feature names"
+        ]
     if fitted.named and not container.named:
         without_names = f"{argument} does not have valid feature names"
-        return [f"{without_names}, but Granite was fitted with feature names"]
-    return []
-
-
-def _other_names(names: Sequence[str], fitted: Sequence[str], argument: str) -> InputError:
-    """The error for names that are not those of the fit, or not in their order."""
-    unexpected = sorted(set(names) - set(fitted))
-    absent = sorted(set(fitted) - set(names))
-    message = "The feature names should match those that were passed during fit.\n"
-    message += _name_list("unseen at fit time", unexpected)
-    message += _name_list("seen at fit time, yet now missing", absent)
-    columns = [*unexpected, *absent]
-    if not columns:
-        message += "Feature names must be in the same order as they were in fit.\n"
-        columns = [new for new, old in zip(names, fitted, strict=True) if new != old]
-    hint = f"Pass {argument}[list(g.feature_names_in_)], g being the fit."
-    if absent:
-        hint = f"Add the missing columns to {argument}."
-    return InputError(message, code="D37", argument=argument, columns=columns, hint=hint)
-
-
-def _name_list(what: str, names: Sequence[str]) -> str:
-    """A heading and the first names, one a line; nothing where there are none."""
-    if not names:
-        return ""
-    text = f"Feature names {what}:\n"
-    for name in names[:SHOWN]:
-        printable = name if name.isprintable() else repr(name)
-        text += f"- {printable}\n"
-    if len(names) > SHOWN:
-        text += "- ...\n"
-    return text
+        return container, [f"{without_names}, but Granite was fitted with feature names"]
+    return container, []
 
 
 def _new_level_notices(table: Table, like: Table, argument: str) -> list[str]:

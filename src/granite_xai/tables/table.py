@@ -192,9 +192,10 @@ class Table:
         return frozenset(range(self.n_columns)) - set(self.explained)
 
     @property
-    def kinds(self) -> dict[str, Kind]:
-        """Kinds of the columns, by name."""
-        return {column.name: column.kind for column in self.columns}
+    def kinds(self) -> dict[Any, Kind]:
+        """Kinds of the columns, by their labels in the user's library."""
+        kinds = [column.kind for column in self.columns]
+        return dict(zip(self.container.labels, kinds, strict=True))
 
     @property
     def native(self) -> Any:
