@@ -495,8 +495,8 @@ def _in_agreement(container: Container, like: Table, argument: str) -> tuple[Con
         D37: columns are missing, or the fit did not have them.
     """
     fitted = like.container
-    are_frames = isinstance(container, FrameContainer) and fitted.library != "numpy"
-    if are_frames and container.named == fitted.named:
+    goes_by_name = fitted.library != "numpy" and container.named == fitted.named
+    if isinstance(container, FrameContainer) and goes_by_name:
         if container.names == like.names:
             return container, []
         absent = [name for name in like.names if name not in container.names]
