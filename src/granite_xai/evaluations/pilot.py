@@ -104,27 +104,18 @@ def plan_pilot(
     n_rows : int, optional
         Rows of the table.
     """
-    size = PILOTS[-1]
-    has_screen = False
-    for tried in PILOTS:
-        is_screened = tried in SCREENED and len(columns) >= MANY_COLUMNS
-        cost = tried.cost(columns, n_cells)
-        if is_screened:
+    for size in PILOTS:
+        has_screen = size in SCREENED and len(columns) >= MANY_COLUMNS
+        cost = size.cost(columns, n_cells)
+        if has_screen:
             cost += SCREEN.cost(columns, n_cells)
         if cost <= budget:
-            size = tried
-            has_screen = is_screened
             break
     if has_screen:  # what it leaves of the budget goes to the columns that interact
         return PilotPlan(size, has_screen=True, cost=int(budget))
     n_pilot = size.n_rows if n_rows is None else min(size.n_rows, n_rows)
     cost = size._replace(n_rows=n_pilot).cost(columns, n_cells)
     return PilotPlan(size, has_screen=False, cost=cost)
-
-
-def with_cells(columns: Sequence[Column], fewest: int) -> list[Column]:
-    """The columns that have more values than this."""
-    return [column for column in columns if len(column.levels) > fewest]
 
 
 def n_values(column: Column, n_cells: int) -> int:
@@ -178,7 +169,8 @@ def learn_cells(
         Columns with no more values have no cells; None: those with no more values than cells.
     """
     columns = [table.columns[position] for position in positions]
-    columns = with_cells(columns, n_cells if fewest is None else fewest)
+    fewest = n_cells if fewest is None else fewest
+    columns = [column for column in columns if len(column.levels) > fewest]
     if not columns:
         return {}
     plan = plan_pilot(columns, n_cells, budget)
@@ -259,7 +251,7 @@ class _Pilot:
     def squared_interactions(self, screen_rows: IntArray) -> float:
         """Mean square of the interactions that a screen sees; of several outputs in units of spread."""
         levels = self._pilot_levels(SCREEN.n_values)
-        curves = self._curves(screen_rows, levels)
+        curves = self._predictions(screen_rows, levels)
         interactions, _ = _interactions_and_main_effect(curves, self._mass[levels])
         by_output = np.square(interactions).mean(axis=(1, 2))
         if len(curves) > 1:
@@ -279,28 +271,34 @@ class _Pilot:
             Values at which the pilot rows are asked, about.
         """
         levels = self._pilot_levels(most_values)
-        curves = self._curves(pilot_rows, levels)
-        value_of_level = self._nearest_pilot_value(levels)  # -1: a rare label
+        curves = self._predictions(pilot_rows, levels)
+        # A level counts to the pilot value nearest by rank; a label that was not asked about is rare.
+        if self.column.is_ordered:
+            middles = (levels[:-1] + levels[1:]) // 2
+            value_of_level = np.searchsorted(middles, np.arange(len(self._mass)))
+        else:
+            value_of_level = np.full(len(self._mass), -1, dtype=np.intp)
+            value_of_level[levels] = np.arange(len(levels))
         is_rare = value_of_level < 0
         counted = np.bincount(
             value_of_level[~is_rare], weights=self._mass[~is_rare], minlength=len(levels)
         )
         mass: FloatArray = np.maximum(counted.astype(np.float64), TINY)
-        vectors = _merging_vectors(curves, mass)
-        merge = merge_neighbours if self.column.is_ordered else merge_any_pairs
-        cell_of_value = merge(vectors, mass, n_cells, _flat_distance(curves))
-        standing = [
-            _most_typical(vectors, mass, np.flatnonzero(cell_of_value == cell))
-            for cell in range(int(cell_of_value.max()) + 1)
-        ]
-
+        vectors, flat = _merging_vectors(curves, mass)
+        cell_of_value, standing = merge_values(
+            vectors, mass, n_cells, flat, self.column.is_ordered
+        )
         cell_of_level = np.empty(len(value_of_level), dtype=np.intp)
         cell_of_level[~is_rare] = cell_of_value[value_of_level[~is_rare]]
         # Rare labels join the cell where a row of theirs is predicted alike; the rarest the heaviest.
         cell_of_level[is_rare] = np.argmax(np.bincount(cell_of_value, weights=mass))
         asked_labels = np.flatnonzero(is_rare)[: RARE_LABELS * most_values]
         if len(asked_labels):
-            cell_of_level[asked_labels] = self._nearest_cells(asked_labels, levels[standing])
+            rows = self._carriers[asked_labels]
+            at_cells = self._predictions(rows, levels[standing])  # (outputs, cells, labels)
+            as_they_are = self._ask(rows, rows, self.column.position)[:, None, :]
+            distances = np.square(at_cells - as_they_are).sum(axis=0)
+            cell_of_level[asked_labels] = np.argmin(distances, axis=0)
         mass_of_cell = np.bincount(cell_of_level, weights=self._mass, minlength=len(standing))
         return Cells(
             column=self.column,
@@ -309,8 +307,7 @@ class _Pilot:
             vectors=vectors[standing],
             mass=np.maximum(mass_of_cell.astype(np.float64), TINY),
             curves=tuple(
-                fit_fine_curve(of_output, levels, np.array(standing), cell_of_value)
-                for of_output in curves
+                fit_fine_curve(of_output, levels, standing, cell_of_value) for of_output in curves
             ),
         )
 
@@ -325,32 +322,12 @@ class _Pilot:
         quantiles = np.searchsorted(np.cumsum(mass), ranks)
         return np.unique([0, *quantiles, len(mass) - 1]).astype(np.intp)
 
-    def _curves(self, rows: IntArray, levels: IntArray) -> FloatArray:
+    def _predictions(self, rows: IntArray, levels: IntArray) -> FloatArray:
         """Predictions of some rows at some levels, (n_outputs, n_levels, n_rows)."""
         base = np.tile(rows, len(levels))
         donors = np.repeat(self._carriers[levels], len(rows))
         predictions = self._ask(base, donors, self.column.position)
         return predictions.reshape(len(predictions), len(levels), len(rows))
-
-    def _nearest_pilot_value(self, levels: IntArray) -> IntArray:
-        """For each level the pilot value nearest by rank, by its number; -1: a label not asked about."""
-        if self.column.is_ordered:
-            middles = (levels[:-1] + levels[1:]) // 2
-            return np.searchsorted(middles, np.arange(len(self._mass)))
-        numbers = np.full(len(self._mass), -1, dtype=np.intp)
-        numbers[levels] = np.arange(len(levels))
-        return numbers
-
-    def _nearest_cells(self, labels: IntArray, standing: IntArray) -> IntArray:
-        """For each of some labels the cell at whose standing value a row of it is predicted alike."""
-        rows = self._carriers[labels]
-        position = self.column.position
-        predictions = self._ask(rows, rows, position)  # (outputs, labels)
-        donors = np.repeat(self._carriers[standing], len(rows))
-        at_cells = self._ask(np.tile(rows, len(standing)), donors, position)
-        at_cells = at_cells.reshape(len(predictions), len(standing), len(rows))
-        distances = np.square(at_cells - predictions[:, None, :]).sum(axis=0)  # (cells, labels)
-        return np.asarray(np.argmin(distances, axis=0))
 
 
 def _interactions_and_main_effect(
@@ -374,36 +351,22 @@ def _interactions_and_main_effect(
     return centred - main_effect, main_effect
 
 
-def _merging_vectors(curves: FloatArray, mass: FloatArray) -> FloatArray:
-    """By what values are told apart, (n_values, outputs × (rows + 1)).
+def _merging_vectors(curves: FloatArray, mass: FloatArray) -> tuple[FloatArray, float]:
+    """By what values are told apart, (n_values, outputs × (rows + 1)), and the squared distance below which they are alike.
 
-    For each output the interactions and, with little weight, the mean curve; each output counts by
-    its own spread.
+    For each output the interactions and, with little weight, the mean curve; each of several outputs
+    counts by its own spread.
     """
+    n_outputs, n_values, n_pilot = curves.shape
     interactions, main_effect = _interactions_and_main_effect(curves, mass)
-    weight = np.sqrt(MAIN_EFFECT * curves.shape[2])  # as much as `MAIN_EFFECT` in every row
+    weight = np.sqrt(MAIN_EFFECT * n_pilot)  # as much as `MAIN_EFFECT` in every row
     vectors = np.concatenate([interactions, weight * main_effect], axis=2)
-    if len(curves) > 1:
+    variance = float(np.var(curves))
+    if n_outputs > 1:
         spread = curves.std(axis=(1, 2))
         vectors = vectors / np.where(spread > 0.0, spread, 1.0)[:, None, None]
-    return np.asarray(vectors.transpose(1, 0, 2).reshape(curves.shape[1], -1))
-
-
-def _flat_distance(curves: FloatArray) -> float:
-    """Squared distance of merging vectors below which values are alike."""
-    n_outputs = len(curves)
-    # Several outputs have a variance of 1 each among the vectors.
-    variance = float(np.var(curves)) if n_outputs == 1 else float(n_outputs)
-    return FLAT * variance * int(curves.shape[2])
-
-
-def _most_typical(vectors: FloatArray, mass: FloatArray, members: IntArray) -> int:
-    """The member of a cell that is nearest to the cell's mean; of several, the one in their middle."""
-    mean = mass[members] @ vectors[members] / mass[members].sum()
-    distances = np.square(vectors[members] - mean).sum(axis=1)
-    limit = distances.min() * (1.0 + SAME_DISTANCE) + TINY
-    nearest = members[distances <= limit]
-    return int(nearest[len(nearest) // 2])
+        variance = float(n_outputs)
+    return vectors.transpose(1, 0, 2).reshape(n_values, -1), FLAT * variance * n_pilot
 
 
 # Interactions --------------------------------------------------------------------------------------
@@ -422,12 +385,9 @@ def coarser(cells: Cells, n_cells: int) -> Cells:
     """The same cells, the most alike joined until few enough are left."""
     if len(cells.standing) <= n_cells or cells.vectors is None or cells.mass is None:
         return cells
-    merge = merge_neighbours if cells.column.is_ordered else merge_any_pairs
-    cell_of_cell = merge(cells.vectors, cells.mass, n_cells, flat=0.0)
-    kept = [
-        _most_typical(cells.vectors, cells.mass, np.flatnonzero(cell_of_cell == cell))
-        for cell in range(int(cell_of_cell.max()) + 1)
-    ]
+    cell_of_cell, kept = merge_values(
+        cells.vectors, cells.mass, n_cells, flat=0.0, is_ordered=cells.column.is_ordered
+    )
     return Cells(
         column=cells.column,
         cell_of_level=cell_of_cell[cells.cell_of_level],
@@ -486,15 +446,16 @@ def grids_within(
 
 
 # Merging -------------------------------------------------------------------------------------------
-#
-# Joining two cells with masses p and q and mean vectors f and g costs p q / (p + q) · (|f - g|² + flat):
-# what the squared distances of vectors to the mean of their cell grow by (Ward). `flat` is the squared
-# distance below which vectors count as alike: then the cells with the least mass are joined first. The
-# two cheapest cells are joined again and again, until few enough are left.
 
 
-def merge_neighbours(vectors: FloatArray, mass: FloatArray, n_cells: int, flat: float) -> IntArray:
-    """Merge the values of an ordered column: a cell is a run of neighbouring values.
+def merge_values(
+    vectors: FloatArray, mass: FloatArray, n_cells: int, flat: float, is_ordered: bool
+) -> tuple[IntArray, IntArray]:
+    """Join values into cells, the two cheapest cells again and again, until few enough are left.
+
+    Joining two cells with masses p and q and mean vectors f and g costs ``p q / (p + q) · (|f - g|² + flat)``:
+    what the squared distances of vectors to the mean of their cell grow by (Ward). Where vectors count as
+    alike, the cells with the least mass are joined first.
 
     Parameters
     ----------
@@ -506,80 +467,61 @@ def merge_neighbours(vectors: FloatArray, mass: FloatArray, n_cells: int, flat: 
         Cells that are left, at least 1.
     flat : float
         Squared distance below which vectors are alike.
+    is_ordered : bool
+        Whether only neighbouring cells may be joined; otherwise any two.
 
     Returns
     -------
-    array of shape (n_values,)
-        Number of the cell of each value, ascending from 0.
+    cell_of_value : array of shape (n_values,)
+        Number of the cell of each value, by first values, from 0.
+    standing : array of shape (n_cells,)
+        In each cell the value nearest to the cell's mean vector; of several, the one in their middle.
     """
-    means = vectors.copy()
-    mass = mass.copy()
-    n_values = len(mass)
-    # A cell stands at the place of its first value; places of absorbed cells are passed over.
-    is_first = np.ones(n_values, dtype=np.bool_)
-    cell_before = np.arange(n_values) - 1
-    cell_behind = np.arange(n_values) + 1
-    costs = np.full(n_values, np.inf)  # with the cell behind it
-    every_value = np.arange(n_values - 1)
-    costs[:-1] = _joining_costs(means, mass, every_value, every_value + 1, flat)
-    for _ in range(n_values - n_cells):
-        cheapest = int(np.argmin(costs))
-        absorbed = int(cell_behind[cheapest])
-        _join(means, mass, cheapest, absorbed)
-        is_first[absorbed] = False
-        costs[absorbed] = costs[cheapest] = np.inf
-        behind = int(cell_behind[absorbed])
-        cell_behind[cheapest] = behind
-        # The joined cell has new costs with the cell before it and with the one behind it.
-        growing = np.array([cell_before[cheapest], cheapest])
-        if behind < n_values:
-            cell_before[behind] = cheapest
-        growing = growing[(growing >= 0) & (cell_behind[growing] < n_values)]
-        costs[growing] = _joining_costs(means, mass, growing, cell_behind[growing], flat)
-    return np.asarray(np.cumsum(is_first) - 1)
-
-
-def merge_any_pairs(vectors: FloatArray, mass: FloatArray, n_cells: int, flat: float) -> IntArray:
-    """Merge the values of a column without order: any two cells may be joined.
-
-    Parameters and result are those of `merge_neighbours`; cells are numbered by their first value.
-    """
-    means = vectors.copy()
-    mass = mass.copy()
     n_values = len(mass)
     cell_of_value = np.arange(n_values)  # a cell has the number of its first value
-    first, second = np.triu_indices(n_values, 1)
-    costs = np.full((n_values, n_values), np.inf)  # of two cells, above the diagonal
-    costs[first, second] = _joining_costs(means, mass, first, second, flat)
+    cell_means = vectors.copy()
+    cell_mass = mass.copy()
+    if is_ordered:
+        first = np.arange(n_values - 1)
+        second = first + 1
+    else:
+        first, second = np.triu_indices(n_values, 1)
+
+    def joining_costs(pairs: IntArray) -> FloatArray:
+        p = cell_mass[first[pairs]]
+        q = cell_mass[second[pairs]]
+        distances = np.square(cell_means[first[pairs]] - cell_means[second[pairs]]).sum(axis=1)
+        return np.asarray(p * q / (p + q) * (distances + flat))
+
+    costs = joining_costs(np.arange(len(first)))
     for _ in range(n_values - n_cells):
-        growing, absorbed = np.unravel_index(int(np.argmin(costs)), costs.shape)
-        _join(means, mass, int(growing), int(absorbed))
+        cheapest = int(np.argmin(costs))
+        growing = first[cheapest]
+        absorbed = second[cheapest]
+        of_growing = cell_mass[growing] * cell_means[growing]
+        of_absorbed = cell_mass[absorbed] * cell_means[absorbed]
+        cell_mass[growing] += cell_mass[absorbed]
+        cell_means[growing] = (of_growing + of_absorbed) / cell_mass[growing]
         cell_of_value[cell_of_value == absorbed] = growing
-        costs[absorbed, :] = np.inf
-        costs[:, absorbed] = np.inf
-        other_cells = np.setdiff1d(cell_of_value, [growing])
-        lower = np.minimum(growing, other_cells)
-        higher = np.maximum(growing, other_cells)
-        growing_cells = np.full(len(other_cells), growing)
-        costs[lower, higher] = _joining_costs(means, mass, growing_cells, other_cells, flat)
-    return np.unique(cell_of_value, return_inverse=True)[1].reshape(-1)
+        costs[cheapest] = np.inf
+        if is_ordered:  # the neighbour behind is now that of the absorbed cell
+            first[first == absorbed] = growing
+        else:
+            costs[(first == absorbed) | (second == absorbed)] = np.inf
+        has_grown = (first == growing) | (second == growing)
+        changed = np.flatnonzero(has_grown & np.isfinite(costs))
+        costs[changed] = joining_costs(changed)
 
-
-def _joining_costs(
-    means: FloatArray, mass: FloatArray, first: IntArray, second: IntArray, flat: float
-) -> FloatArray:
-    """Ward's criterion for pairs of cells, (pairs,)."""
-    squared_distance = np.square(means[first] - means[second]).sum(axis=1)
-    reduced_mass = mass[first] * mass[second] / (mass[first] + mass[second])
-    return np.asarray(reduced_mass * (squared_distance + flat))
-
-
-def _join(means: FloatArray, mass: FloatArray, growing: int, absorbed: int) -> None:
-    """Add one cell to another, in place; what stands at the absorbed one is not read again."""
-    total = mass[growing] + mass[absorbed]
-    weighted_sum = mass[growing] * means[growing] + mass[absorbed] * means[absorbed]
-    means[growing] = weighted_sum / total
-    mass[growing] = total
+    _, cell_of_value = np.unique(cell_of_value, return_inverse=True)
+    standing = []
+    for cell in range(int(cell_of_value.max()) + 1):
+        members = np.flatnonzero(cell_of_value == cell)
+        mean = mass[members] @ vectors[members] / mass[members].sum()
+        distances = np.square(vectors[members] - mean).sum(axis=1)
+        limit = distances.min() * (1.0 + SAME_DISTANCE) + TINY
+        nearest = members[distances <= limit]
+        standing.append(nearest[len(nearest) // 2])
+    return cell_of_value, np.array(standing)
 
 
 # Between the values that stand for cells -----------------------------------------------------------

@@ -44,7 +44,6 @@ from granite_xai.evaluations.pilot import (
     n_values,
     placeholder_cells,
     plan_pilot,
-    with_cells,
 )
 from granite_xai.evaluations.probe import (
     PROBED_ROWS,
@@ -560,8 +559,9 @@ class Draft:
         """Rows that the pilot sends to the model, at most."""
         table = self.search.table if drawn_from is None else drawn_from
         n_cells = self.n_pilot_values
+        fewest = COARSE if self.combines_values else n_cells
         columns = [table.columns[position] for position in self.single_columns]
-        piloted = with_cells(columns, COARSE if self.combines_values else n_cells)
+        piloted = [column for column in columns if len(column.levels) > fewest]
         cost = plan_pilot(piloted, n_cells, PILOT_SHARE * budget, len(self.search)).cost
         if self.combines_values:
             cost += SCREEN_ROWS * self._n_combined(SCREEN_GRID)
