@@ -41,13 +41,12 @@ def _ensemble_rows(n: int, jobs: int) -> Iterator[dict[str, Any]]:
     model = as_predictor(case.model)
     single_columns = frozenset(frozenset({column}) for column in range(rows.table.n_columns))
     requested = request(Needs(single_columns), rows.table)
-    reading = Reading(model, rows.table)
-    asked = reading.asked("its own predict is measured")
-    (trees,) = reading.decision.parts
+    (trees,) = Reading(model, rows.table).decision.parts
+    function = as_predictor(lambda X: case.model.predict(X))  # whose trees are not read
     resources = gx.Resources(max_evaluations=ANY_NUMBER, progress=False)
 
     def by_model() -> None:
-        ask(model, rows, requested, asked, resources=resources)
+        ask(function, rows, requested, Reading(function, rows.table), resources=resources)
 
     def by_trees(is_compiled: bool) -> None:
         way = replace(trees, fast=is_compiled, n_jobs=jobs)

@@ -14,6 +14,7 @@ import granite_xai as gx
 from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations import ensembles
 from granite_xai.evaluations.ensembles import Reading
+from granite_xai.evaluations.terms import TermsOnTable
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from parts.asked import asked
@@ -81,7 +82,7 @@ def subsets(items):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_recombined_row_is_what_the_model_says(name):
     reading = read(name)
-    assert reading.note(1)["path"] == "additive terms", reading.note(1)["reason"]
+    assert isinstance(reading.decision.parts[0], TermsOnTable), reading.decision.reason
     table = reading.table
     donors = np.arange(0, N, 7)
     for columns in subsets(range(table.n_columns))[1:-1]:
@@ -174,5 +175,5 @@ def test_M23_the_audit_catches_terms_that_are_not_the_models(fault, monkeypatch)
 )
 def test_what_is_not_read_is_asked(build, X, options, reason):
     reading = Reading(as_predictor(build(), **options), read_table(X, missing="error"))
-    assert reading.note(1)["path"] == "model"
-    assert reason in reading.note(1)["reason"]
+    assert not reading.is_read
+    assert reason in reading.decision.reason

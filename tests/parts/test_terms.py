@@ -11,6 +11,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.evaluations.ensembles import Reading
+from granite_xai.evaluations.terms import TermsOnTable
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from parts.asked import asked
@@ -59,7 +60,7 @@ def _read(model):
 
 def test_every_recombined_row_is_what_the_model_says():
     reading = _read(ExplainableBoostingRegressor())
-    assert reading.note(1)["path"] == "additive terms", reading.note(1)["reason"]
+    assert isinstance(reading.decision.parts[0], TermsOnTable), reading.decision.reason
     donors = np.arange(0, N, 3)
     matrices = {}
     for size in (1, 2):
@@ -107,5 +108,5 @@ def test_what_is_not_read_is_asked(changes, reason):
     model = ExplainableBoostingRegressor()
     vars(model).update(changes)
     reading = _read(model)
-    assert reading.note(1)["path"] == "model"
-    assert reason in reading.note(1)["reason"]
+    assert not reading.is_read
+    assert reason in reading.decision.reason

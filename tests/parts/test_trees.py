@@ -137,7 +137,8 @@ def test_M23_M24_M25_M26_M29_trees_give_what_the_model_predicts_on_recombined_ro
     assert audited.difference <= audited.tolerance, audited
     assert audited.rows >= 64
     assert predictor.usage.rows == audited.rows
-    trees = ensemble.on(table)
+    reading = Reading(predictor, table)
+    (trees,) = reading.decision.parts
     tolerance = 3e-6 if predictor.native_float32 else 1e-12
     by_model = predictor.on_rows(table)
     np.testing.assert_allclose(trees.predictions(), by_model, rtol=tolerance, atol=tolerance)
@@ -149,7 +150,7 @@ def test_M23_M24_M25_M26_M29_trees_give_what_the_model_predicts_on_recombined_ro
         np.testing.assert_allclose(product, expected, rtol=tolerance, atol=tolerance)
         np.testing.assert_allclose(walked, product, rtol=1e-12, atol=1e-13)
         for side in (columns, frozenset(range(table.n_columns)) - columns):
-            joined = every_value(table, side, trees.cell_numbers)
+            joined = every_value(table, side, reading.model_cells)
             every = every_value(table, side)
             assert len(joined) <= len(every)
             for way in (trees, replace(trees, fast=True)):
@@ -327,7 +328,7 @@ def test_it_is_decided_once_and_when_it_is_asked_for():
     reading = Reading(predictor, table)
     assert predictor.usage.rows == 0
     assert reading.is_read
-    assert predictor.usage.rows == reading.note(1)["audited_rows"]
+    assert predictor.usage.rows == reading.decision.audit.rows
     (again,) = Reading(predictor, table).decision.parts
     assert again.model is reading.decision.parts[0].model
 

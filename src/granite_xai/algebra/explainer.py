@@ -330,9 +330,9 @@ class _Asking:
         """Whether the limits allow what the explanation of some rows takes."""
         try:
             requested, reading = self.request(self.effect(rows), rows)
-            reading = reading.cheaper(requested)
+            is_read = bool(reading.answering(requested).parts)
             require_room(requested, rows.table, self.resources, n_outputs=1)
-            require_rows(self.resources, requested.n_model_rows(is_read=reading.is_read))
+            require_rows(self.resources, requested.n_model_rows(is_read=is_read))
         except ResourceError:
             return False
         return True

@@ -96,35 +96,33 @@ def ask(
     ResourceError
         D33: too little memory; M13: too many rows.
     """
-    reading = reading.cheaper(request)
+    parts, note = reading.answering(request, n_jobs, resources.block)
     n_outputs = len(model.outputs) or 1
     device_model = None
     needs_host = request.needs.attributions or request.combines_values or n_outputs > 1
-    if not reading.is_read and not needs_host:
+    if not parts and not needs_host:
         device_model = find_device_model(model, rows.table, resources.device)
     require_room(request, rows.table, resources, n_outputs)
-    n_model_rows = request.n_model_rows(is_read=reading.is_read)
+    n_model_rows = request.n_model_rows(is_read=bool(parts))
     require_rows(resources, n_model_rows)
-    n_matrices = len(request.matrices) + len(request.summed)
     if record is not None:
-        note = reading.note(n_matrices)
         if device_model is not None:
             note["path"] = "model (device)"
         record.note("evaluations", note)
         record.note("bytes", bytes_kept(request, n_outputs))
     # Either the rows that the model answers are shown, or the matrices that are made from its trees.
     quiet = replace(resources, progress=False)
-    shows_rows = not reading.is_read and not model.is_watched
+    shows_rows = not parts and not model.is_watched
     meter = Meter(resources if shows_rows else quiet, n_model_rows)
     asker = _Asker(
         model=model,
         rows=rows,
-        parts=reading.parts(n_matrices, n_jobs, resources.block),
+        parts=parts,
         device_model=device_model,
         block=resources.block,
     )
     with closing(meter), model.watched(meter):
-        return asker.ask(request, progress_of=resources if reading.is_read else quiet)
+        return asker.ask(request, progress_of=resources if parts else quiet)
 
 
 class _Asker:

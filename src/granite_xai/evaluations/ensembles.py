@@ -7,15 +7,14 @@ answer for the model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, islice
+from itertools import chain, combinations, islice, product
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from granite_xai.base.errors import Diagnostics, GraniteError, ModelWarning, warn
 from granite_xai.base.limits import BLOCK
@@ -26,7 +25,7 @@ from granite_xai.evaluations.terms import AdditiveModel, TermsOnTable, is_additi
 from granite_xai.evaluations.tree_readers import (
     Link,
     RefusalError,
-    TreeModel,
+    dtype_kind,
     identity,
     is_sum,
     link_of,
@@ -36,7 +35,7 @@ from granite_xai.evaluations.tree_readers import (
 )
 from granite_xai.evaluations.tree_shap import attributions_by_leaf, compiled_attributions
 from granite_xai.models import Predictor
-from granite_xai.tables import Column, Table, distinct_rows, read_table, recombine
+from granite_xai.tables import Table, distinct_rows, read_table, recombine
 
 # Leaves times rows times matrices from which the compiled walk is worth loading (0.1 s).
 WORTH_COMPILING = 2 * 10**7
@@ -75,13 +74,15 @@ class Ensemble:
         From the sums to what is explained.
     forests : tuple of Forest
         One for each sum that the link reads.
-    model : TreeModel
-        As its library keeps it.
+    n_features : int
+    view : callable
+        From a table to the numbers that the trees compare, (n, d).
     """
 
     link: Link
     forests: tuple[Forest, ...]
-    model: TreeModel
+    n_features: int
+    view: Callable[[Table], FloatArray]
 
     @cached_property
     def n_leaves(self) -> int:
@@ -111,23 +112,12 @@ class Ensemble:
 
     def on(self, table: Table) -> TreesOnTable:
         """The ensemble on a table, in the model's own numbers."""
-        if table.n_columns != self.model.n_features:
+        if table.n_columns != self.n_features:
             raise RefusalError(
-                f"the model has {self.model.n_features} columns, the table {table.n_columns}"
+                f"the model has {self.n_features} columns, the table {table.n_columns}"
             )
-        matrix = self.model.view(table)
-        placed = tuple(ForestOnTable(forest, matrix) for forest in self.forests)
-        return TreesOnTable(self, placed, _joined_numbers([trees.cells for trees in placed]))
-
-
-def _joined_numbers(cells: Sequence[NDArray[Any]]) -> IntArray:
-    """One number for each row and column, (n, d), from several of each: equal where all of them are."""
-    n_rows, n_columns = cells[0].shape
-    numbers = np.empty((n_rows, n_columns), dtype=np.intp)
-    for column in range(n_columns):
-        codes = [of_forest[:, column].astype(np.intp) for of_forest in cells]
-        numbers[:, column] = distinct_rows(n_rows, codes)[0]
-    return numbers
+        matrix = self.view(table)
+        return TreesOnTable(self, tuple(ForestOnTable(forest, matrix) for forest in self.forests))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +129,6 @@ class TreesOnTable:
     model : Ensemble
     placed : tuple of ForestOnTable
         Its forests on the rows.
-    cell_numbers : array of shape (n, d)
-        Number of each row's cell in each column: values with the same number are one to every tree.
     fast : bool
         Whether sums are made by the compiled walks.
     n_jobs : int, optional
@@ -151,20 +139,21 @@ class TreesOnTable:
 
     model: Ensemble
     placed: tuple[ForestOnTable, ...]
-    cell_numbers: IntArray
     fast: bool = False
     n_jobs: int | None = None
     block: int = BLOCK
 
     def matrix(self, columns: Coalition, donors: IntArray) -> FloatArray:
         """``E_S`` at the values of some donor rows, (n, U): a value on the columns S, row n elsewhere."""
+        n_rows, n_columns = self.placed[0].cells.shape
+        positions = sorted(columns)
         # In the order of the cells, each once: sums then have the same bits whichever values are asked for.
-        cells_of_donors = (self.cell_numbers[donors, column] for column in sorted(columns))
+        cells_of_donors = (
+            forest.cells[donors, position] for position in positions for forest in self.placed
+        )
         line_of_donor, first_donors = distinct_rows(len(donors), cells_of_donors)
-        is_in_order = np.array_equal(line_of_donor, np.arange(len(donors)))
-        distinct_donors = donors if is_in_order else donors[first_donors]
-        n_rows, n_columns = self.cell_numbers.shape
-        replaced = np.isin(np.arange(n_columns), sorted(columns))
+        distinct_donors = donors[first_donors]
+        replaced = np.isin(np.arange(n_columns), positions)
         result = np.empty((len(distinct_donors), n_rows))
         # Sums are linked some lines at a time. These begin at an anchor, a line at which running sums start afresh:
         # so the sums do not depend on how many lines there are at a time.
@@ -184,8 +173,7 @@ class TreesOnTable:
                 sums.append(total)
             if self.model.link is not identity:
                 result[lines] = self.model.link(sums)
-        lines_of_donors = result if is_in_order else result.take(line_of_donor, axis=0)
-        return np.ascontiguousarray(lines_of_donors.T)
+        return result.T.take(line_of_donor, axis=1)
 
     def predictions(self) -> FloatArray:
         """F of the table's own rows."""
@@ -200,8 +188,6 @@ class TreesOnTable:
         chosen : sequence of int
             Numbers of the players whose attributions are returned.
         """
-        if not is_sum(self.model.link):
-            raise ValueError("attributions of single trees add up only without a link")
         (forest,) = self.placed
         values = np.empty((len(chosen), len(forest.cells), len(forest.cells)))
         if self.fast:
@@ -245,7 +231,7 @@ def read_parts(predictor: Predictor) -> Parts:
             f"the trees of this {name} cannot be read ({reason})",
             "M25" if "categor" in str(error) else "M30",
         ) from error
-    return Ensemble(link=link, forests=forests, model=model)
+    return Ensemble(link=link, forests=forests, n_features=model.n_features, view=model.view)
 
 
 # What was read of the models that are in use, or why it was not.
@@ -254,14 +240,13 @@ _READ: WeakKeyDictionary[Predictor, Parts | RefusalError] = WeakKeyDictionary()
 
 def _read_once(predictor: Predictor) -> Parts:
     """The parts of a model, read once; a refusal is remembered as well."""
-    remembered = _READ.get(predictor)
-    if remembered is None:
+    if predictor not in _READ:
         try:
-            remembered = read_parts(predictor)
+            _READ[predictor] = read_parts(predictor)
         except RefusalError as refusal:
             # A new one: that which was raised would keep every array of its callers.
-            remembered = RefusalError(refusal.reason, refusal.code)
-        _READ[predictor] = remembered
+            _READ[predictor] = RefusalError(refusal.reason, refusal.code)
+    remembered = _READ[predictor]
     if isinstance(remembered, RefusalError):
         raise RefusalError(remembered.reason, remembered.code)
     return remembered
@@ -315,51 +300,23 @@ def _audit_rows(table: Table, parts: Parts, generator: np.random.Generator) -> A
     neighbours   hybrids with one number that lies on a threshold of the trees, or next to it
     corners      hybrids with one column, or two, at an end of their range
     """
-    n_hybrids = int(np.clip(table.n_rows // 4, FEWEST_HYBRIDS, MOST_HYBRIDS))
-    corners = _corners(table, generator)
-    native = _mixed_rows(table, n_hybrids + NEIGHBORS + len(corners), generator)
-    neighbors = _threshold_neighbors(table, parts, generator)[:NEIGHBORS]
-    for row, (position, value) in enumerate(neighbors, start=n_hybrids):
-        # Written where the container and its dtype take it.
-        if isinstance(native, np.ndarray):
-            if native.dtype.kind == "f":
-                native[row, position] = value
-        elif hasattr(native, "iat") and native.dtypes.iloc[position].kind == "f":
-            native.iat[row, position] = value
-    for row, corner in enumerate(corners, start=n_hybrids + NEIGHBORS):
-        for position, level in corner.items():
-            donor = int(np.argmax(table.columns[position].codes == level))
-            if isinstance(native, np.ndarray):
-                native[row, position] = table.native[donor, position]
-            elif hasattr(native, "iat"):
-                native.iat[row, position] = table.native.iat[donor, position]
-    return native
-
-
-def _corners(table: Table, generator: np.random.Generator) -> list[dict[int, int]]:
-    """The first and the last level of columns, and the four corners of pairs of columns: levels by column."""
-    last_level = {}
-    for position in generator.permutation(table.n_columns).tolist():
-        n_levels = len(table.columns[position].levels)
-        if n_levels > 1:
-            last_level[position] = n_levels - 1
+    # Levels by column: the first and the last of single columns, and the four corners of pairs.
+    n_levels = [len(column.levels) for column in table.columns]
+    varied = [
+        position
+        for position in generator.permutation(table.n_columns).tolist()
+        if n_levels[position] > 1
+    ]
     corners: list[dict[int, int]] = []
-    for column in islice(last_level, EXTREMES):
-        corners += [{column: 0}, {column: last_level[column]}]
-    for first, second in islice(combinations(last_level, 2), EXTREMES):
-        last_of_first = last_level[first]
-        last_of_second = last_level[second]
-        corners += [
-            {first: 0, second: 0},
-            {first: 0, second: last_of_second},
-            {first: last_of_first, second: 0},
-            {first: last_of_first, second: last_of_second},
-        ]
-    return corners
+    singles = combinations(varied[:EXTREMES], 1)
+    pairs = islice(combinations(varied, 2), EXTREMES)
+    for columns in chain(singles, pairs):
+        ends = [(0, n_levels[position] - 1) for position in columns]
+        corners += [dict(zip(columns, levels, strict=True)) for levels in product(*ends)]
 
-
-def _mixed_rows(table: Table, count: int, generator: np.random.Generator) -> Any:
-    """Rows whose groups of columns come from one of two random rows, or from one with missing values."""
+    # Hybrids of two random rows, or of one with missing values.
+    n_hybrids = int(np.clip(table.n_rows // 4, FEWEST_HYBRIDS, MOST_HYBRIDS))
+    count = n_hybrids + NEIGHBORS + len(corners)
     base = generator.integers(table.n_rows, size=count)
     donors = generator.integers(table.n_rows, size=count)
     mixed = table.take(base)
@@ -373,36 +330,40 @@ def _mixed_rows(table: Table, count: int, generator: np.random.Generator) -> Any
             source[::EVERY_MISSING] = generator.choice(rows_with_missing, size=len(replaced))
         recombined = recombine(mixed, np.arange(count), table, source, group.tolist())
         mixed = read_table(recombined, kinds=table.kinds, missing="allow")
-    return mixed.native
+    rows = mixed.native
+    if isinstance(rows, np.ndarray):
+        cells = rows
+        cells_of_table = table.native
+    elif hasattr(rows, "iat"):
+        cells = rows.iat
+        cells_of_table = table.native.iat
+    else:  # a container that is not written to
+        return rows
 
-
-def _threshold_neighbors(
-    table: Table, parts: Parts, generator: np.random.Generator
-) -> list[tuple[int, float]]:
-    """Columns with thresholds, and the numbers next to them in double and in single precision."""
-    columns, limits = parts.limits()
-    n_limits = NEIGHBORS // VALUES_OF_THRESHOLD + 1
+    # Numbers next to thresholds, in double and in single precision.
+    limit_columns, limits = parts.limits()
     neighbors = []
-    for place in generator.permutation(len(limits))[:n_limits]:
-        position = int(columns[place])
-        column: Column = table.columns[position]
-        if column.kind != "numeric" or column.integer:
-            continue
-        neighbors += [(position, value) for value in _next_to(float(limits[place]))]
-    return neighbors
-
-
-def _next_to(limit: float) -> list[float]:
-    """A number, and its finite neighbours below and above, in double and in single precision."""
-    single = np.float32(limit)
-    neighbors = [
-        limit,
-        float(np.nextafter(limit, -np.inf)),
-        float(np.nextafter(limit, np.inf)),
-        float(np.nextafter(single, np.float32(-np.inf))),
-        float(np.nextafter(single, np.float32(np.inf))),
-    ]
-    return [neighbor for neighbor in neighbors if np.isfinite(neighbor)]
+    for place in generator.permutation(len(limits))[: NEIGHBORS // VALUES_OF_THRESHOLD + 1]:
+        column = table.columns[int(limit_columns[place])]
+        if column.kind == "numeric" and not column.integer:
+            limit = float(limits[place])
+            single = np.float32(limit)
+            beside = [
+                limit,
+                np.nextafter(limit, -np.inf),
+                np.nextafter(limit, np.inf),
+                np.nextafter(single, np.float32(-np.inf)),
+                np.nextafter(single, np.float32(np.inf)),
+            ]
+            neighbors += [(column.position, float(value)) for value in beside if np.isfinite(value)]
+    for row, (position, value) in enumerate(neighbors[:NEIGHBORS], start=n_hybrids):
+        if dtype_kind(mixed.select([position])) == "f":
+            cells[row, position] = value
+    for row, corner in enumerate(corners, start=n_hybrids + NEIGHBORS):
+        for position, level in corner.items():
+            donor = int(np.argmax(table.columns[position].codes == level))
+            cells[row, position] = cells_of_table[donor, position]
+    return rows
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -417,6 +378,13 @@ class Decision(NamedTuple):
     audit: Audit = Audit()
 
 
+class Answering(NamedTuple):
+    """Who answers a request: the parts for each output (none: the model), and a note for ``diagnostics_``."""
+
+    parts: tuple[PartsOnTable, ...]
+    note: dict[str, Any]
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """A model on the rows of a table: read where its parts answer as it does, otherwise asked.
@@ -429,21 +397,16 @@ class Reading:
         Remembers the warnings that a model is asked that one might expect to be read (M23 to M30).
     seed : int
         Draws the rows on which what was read is compared with the model.
-    made_decision : Decision, optional
-        None: it is made when it is first asked for.
     """
 
     model: Predictor
     table: Table
     record: Diagnostics | None = None
     seed: int = 0
-    made_decision: Decision | None = None
 
     @cached_property
     def decision(self) -> Decision:
         """The parts answer for all outputs, or the model does, which answers for all at once."""
-        if self.made_decision is not None:
-            return self.made_decision
         decided = []
         for output in (self.model, *self.model.further_outputs):
             decided.append(self._decided(output))
@@ -497,9 +460,16 @@ class Reading:
 
     @property
     def model_cells(self) -> IntArray | None:
-        """Numbers of values in each column, (n, n_columns): equal ones are one to the trees."""
-        trees = self._trees
-        return _joined_numbers([part.cell_numbers for part in trees]) if trees else None
+        """Numbers of values in each column, (n, n_columns): equal ones are one to all trees."""
+        forests = [forest for trees in self._trees for forest in trees.placed]
+        if not forests:
+            return None
+        n_rows = self.table.n_rows
+        numbers = [
+            distinct_rows(n_rows, (forest.cells[:, column] for forest in forests))[0]
+            for column in range(self.table.n_columns)
+        ]
+        return np.stack(numbers, axis=1)
 
     @property
     def gives_attributions(self) -> bool:
@@ -509,60 +479,53 @@ class Reading:
         model = self.decision.parts[0].model
         return is_sum(model.link) and self.table.n_rows**2 * model.n_leaves <= MOST_PAIRS
 
-    def cheaper(self, request: Request) -> Reading:
-        """The same, but asked where that costs less for the matrices of a request."""
+    def answering(
+        self, request: Request, n_jobs: int | None = None, block: int = BLOCK
+    ) -> Answering:
+        """Who answers a request: the parts, unless it costs less to ask the model for its matrices.
+
+        Parameters
+        ----------
+        request : Request
+        n_jobs : int, optional
+            Threads of walks through trees.
+        block : int
+            Bytes of what is made on the way.
+        """
+        parts, reason, audited = self.decision
         trees = self._trees
-        needs_paths = any(not of_key.terms for of_key in request.needs.attributions.values())
-        if needs_paths:
-            return self
-        if request.combines_values:
-            return self.asked("it is asked about values that no row has together")
-        if not trees:
-            return self
-        # The model answers for all outputs, and each of them has trees of its own. In visits of a leaf by a row:
-        cost_of_value = LEAVES_PER_STEP * sum(forest.n_steps for forest in trees[0].model.forests)
-        cost_of_matrix = float(trees[0].model.n_leaves)
-        if can_compile():
-            cost_of_matrix = min(cost_of_matrix, VALUES_PER_WALK * cost_of_value)
         matrices = (*request.matrices.values(), *request.summed.values())
-        n_values = sum(len(values) for values in matrices)
-        if len(trees) * len(matrices) * cost_of_matrix <= n_values * cost_of_value:
-            return self
-        return self.asked("the model's own predict is cheaper", self.decision.audit.rows)
-
-    def asked(self, reason: str, audited: int = 0) -> Reading:
-        """The same table, where every evaluation is a call of the model; ``audited``: rows on which it was compared."""
-        decision = Decision((), reason, Audit(rows=audited))
-        return Reading(self.model, self.table, made_decision=decision)
-
-    def _is_worth_compiling(self, part: PartsOnTable, n_matrices: int) -> bool:
-        """Whether so many matrices are worth the compiled walk; by counts alone, so that repeats are equal."""
-        is_large = n_matrices * self.table.n_rows * part.model.n_leaves >= WORTH_COMPILING
-        return is_large and isinstance(part, TreesOnTable) and can_compile()
-
-    def parts(self, n_matrices: int, n_jobs: int | None, block: int) -> list[PartsOnTable]:
-        """What answers for each output, ready to make so many matrices; none: the model is asked."""
-        parts: list[PartsOnTable] = []
-        for part in self.decision.parts:
-            if isinstance(part, TreesOnTable):
-                fast = self._is_worth_compiling(part, n_matrices)
-                parts.append(replace(part, fast=fast, n_jobs=n_jobs, block=block))
-            else:
-                parts.append(replace(part, block=block))
-        return parts
-
-    def note(self, n_matrices: int) -> dict[str, Any]:
-        """How so many matrices are made, for ``diagnostics_["evaluations"]``."""
+        needs_paths = any(not of_key.terms for of_key in request.needs.attributions.values())
+        if not needs_paths and request.combines_values:
+            parts = ()
+            reason = "it is asked about values that no row has together"
+            audited = Audit()
+        elif not needs_paths and trees:
+            # The model answers for all outputs, and each of them has trees of its own. In visits of a leaf by a row:
+            model = trees[0].model
+            cost_of_value = LEAVES_PER_STEP * sum(forest.n_steps for forest in model.forests)
+            cost_of_matrix = float(model.n_leaves)
+            if can_compile():
+                cost_of_matrix = min(cost_of_matrix, VALUES_PER_WALK * cost_of_value)
+            n_values = sum(len(values) for values in matrices)
+            if len(trees) * len(matrices) * cost_of_matrix > n_values * cost_of_value:
+                parts = ()
+                reason = "the model's own predict is cheaper"
+                audited = Audit(rows=audited.rows)
         path = "model"
-        if self.is_read:
-            part = self.decision.parts[0]
+        if parts and trees:
+            # By counts alone, so that repeats are equal.
+            n_visits = len(matrices) * self.table.n_rows * trees[0].model.n_leaves
+            fast = n_visits >= WORTH_COMPILING and can_compile()
+            path = "trees (numba)" if fast else "trees (numpy)"
+            parts = tuple(replace(part, fast=fast, n_jobs=n_jobs, block=block) for part in trees)
+        elif parts:
             path = "additive terms"
-            if isinstance(part, TreesOnTable):
-                fast = self._is_worth_compiling(part, n_matrices)
-                path = "trees (numba)" if fast else "trees (numpy)"
-        return {
+            parts = tuple(replace(part, block=block) for part in parts)
+        note = {
             "path": path,
-            "reason": self.decision.reason,
-            "audited_rows": self.decision.audit.rows,
-            "largest_difference": self.decision.audit.difference,
+            "reason": reason,
+            "audited_rows": audited.rows,
+            "largest_difference": audited.difference,
         }
+        return Answering(parts, note)

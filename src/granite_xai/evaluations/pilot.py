@@ -285,9 +285,7 @@ class _Pilot:
         )
         mass: FloatArray = np.maximum(counted.astype(np.float64), TINY)
         vectors, flat = _merging_vectors(curves, mass)
-        cell_of_value, standing = merge_values(
-            vectors, mass, n_cells, flat, self.column.is_ordered
-        )
+        cell_of_value, standing = merge_values(vectors, mass, n_cells, flat, self.column.is_ordered)
         cell_of_level = np.empty(len(value_of_level), dtype=np.intp)
         cell_of_level[~is_rare] = cell_of_value[value_of_level[~is_rare]]
         # Rare labels join the cell where a row of theirs is predicted alike; the rarest the heaviest.

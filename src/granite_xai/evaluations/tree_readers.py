@@ -643,7 +643,7 @@ def _column_numbers(table: Table, column: Column) -> FloatArray:
     """Numbers of a column whose own dtype is one of numbers, whatever it was declared to mean."""
     values = column.values
     if column.kind != "numeric":
-        if column.kind == "date" or _dtype_kind(table.select([column.position])) not in "iufb":
+        if column.kind == "date" or dtype_kind(table.select([column.position])) not in "iufb":
             raise RefusalError(f"column {column.name!r} does not hold numbers")
         values = np.array([np.nan if label is None else float(label) for label in values])
     if column.integer and np.any(np.abs(values) > LARGEST_EXACT):
@@ -651,7 +651,7 @@ def _column_numbers(table: Table, column: Column) -> FloatArray:
     return values
 
 
-def _dtype_kind(native: Any) -> str:
+def dtype_kind(native: Any) -> str:
     """NumPy's letter for the type of a container's only column; "O" where it has none."""
     if isinstance(native, np.ndarray):
         return str(native.dtype.kind)
