@@ -466,7 +466,9 @@ class Reading:
             return None
         n_rows = self.table.n_rows
         numbers = [
-            distinct_rows(n_rows, (forest.cells[:, column] for forest in forests))[0]
+            distinct_rows(n_rows, (forest.cells[:, column].astype(np.intp) for forest in forests))[
+                0
+            ]
             for column in range(self.table.n_columns)
         ]
         return np.stack(numbers, axis=1)

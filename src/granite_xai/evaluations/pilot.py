@@ -350,10 +350,10 @@ def _interactions_and_main_effect(
 
 
 def _merging_vectors(curves: FloatArray, mass: FloatArray) -> tuple[FloatArray, float]:
-    """By what values are told apart, (n_values, outputs × (rows + 1)), and the squared distance below which they are alike.
+    """By what values are told apart, and the squared distance below which they are alike.
 
-    For each output the interactions and, with little weight, the mean curve; each of several outputs
-    counts by its own spread.
+    Vectors are of shape (n_values, outputs × (rows + 1)). They hold for each output the interactions
+    and, with little weight, the mean curve; each of several outputs counts by its own spread.
     """
     n_outputs, n_values, n_pilot = curves.shape
     interactions, main_effect = _interactions_and_main_effect(curves, mass)
