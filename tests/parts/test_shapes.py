@@ -73,7 +73,7 @@ def test_it_is_told_as_well_of_a_jagged_curve(kind):
     values, effects = PLANTED[kind]
     size = 0.03 * max(np.ptp(effects), 1.0)
     jags = size * np.where(np.argsort(np.argsort(values)) // 20 % 2, 1.0, -1.0)
-    found = shape_of(curve(values, effects + jags, error=2 * size), largest_range=3.0)
+    found = shape_of(curve(values, effects + jags, error=2 * size), flat=0.15)
     assert found.kind in (kind, {"peak": "high"}.get(kind))
 
 
@@ -118,8 +118,8 @@ def test_a_small_dip_is_not_a_turn():
 
 
 def test_a_curve_beside_a_much_larger_one_is_flat():
-    assert shape_of(curve(NUMBERS, NUMBERS), largest_range=500.0).kind == "flat"
-    assert shape_of(curve(NUMBERS, NUMBERS), largest_range=50.0).kind == "rises"
+    assert shape_of(curve(NUMBERS, NUMBERS), flat=25.0).kind == "flat"
+    assert shape_of(curve(NUMBERS, NUMBERS), flat=2.5).kind == "rises"
 
 
 def test_a_described_curve_leaves_a_tenth_of_its_variance():

@@ -159,12 +159,11 @@ LINES = [
 
 def fitted(figures, lines=None):
     estimate = None if lines is None else SimpleNamespace(lines=lines)
-    nodes = () if figures is None else (figures,)
-    return SimpleNamespace(partition=[None, None], estimate=estimate, nodes=nodes)
+    return SimpleNamespace(partition=[None, None], estimate=estimate, nodes=(figures,))
 
 
-def figures_of_regions(is_rooted=True, n_leaves=2):
-    leaves = [SimpleNamespace(mean=5.0 + k, heterogeneity=2.0 + k) for k in range(n_leaves)]
+def figures_of_regions(is_rooted=True):
+    leaves = [SimpleNamespace(mean=5.0 + k, heterogeneity=2.0 + k) for k in range(2)]
     root = SimpleNamespace(heterogeneity=6.0)
     return SimpleNamespace(leaves=leaves, root=root, is_rooted=is_rooted)
 
@@ -185,14 +184,6 @@ def test_intervals_are_those_of_the_first_question_and_in_its_units(is_rooted, l
     columns = region_columns(fitted(figures_of_regions(is_rooted), LINES))
     assert columns["heterogeneity_low"] == low
     assert columns["heterogeneity_high"] == high
-
-
-@pytest.mark.parametrize("unknown", [None, figures_of_regions(n_leaves=3)])
-def test_what_is_not_known_is_nan(unknown):
-    columns = region_columns(fitted(unknown))
-    for cells in columns.values():
-        assert len(cells) == 2
-        assert all(math.isnan(cell) for cell in cells)
 
 
 @pytest.mark.parametrize(

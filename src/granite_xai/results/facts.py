@@ -21,10 +21,11 @@ from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.remarks import INTERACT, cause
 from granite_xai.fitting.stability import SplitStability
 from granite_xai.inference.nodes import NodeFigures
-from granite_xai.regions import Place, Rule, Vocabulary, vocabulary, walk, word_list
-from granite_xai.results.shapes import FLAT, Shape, distance_apart, shape_of
+from granite_xai.regions import Place, Region, Rule, Vocabulary, vocabulary, walk, word_list
+from granite_xai.results.shapes import Shape, distance_apart, shape_of, shapes_differ
 
 QUIET = 0.25  # share of the spread of all predictions below which they vary far less than overall
+FLAT = 0.05  # share of the largest range up to which a curve hardly matters
 FEW_ROWS = 100  # search rows below which a region is a hint
 SELDOM = 0.5  # share of searches below which a first split makes the regions tentative
 WAVERING = ("M09", "N01")  # warnings of models whose answers are not steady
@@ -152,14 +153,14 @@ class FitFacts:
         return is_about_effects(self.question)
 
     @property
-    def figures(self) -> NodeFigures | None:
-        """Figures of the nodes for the first question; None: they are not known."""
-        return self.fitted.nodes[0] if self.fitted.nodes else None
+    def figures(self) -> NodeFigures:
+        """Figures of the nodes for the first question."""
+        return self.fitted.nodes[0]
 
     @property
     def is_constant(self) -> bool:
         """Whether the model gives every row the same prediction."""
-        return self.figures is not None and self.figures.root.spread == 0
+        return self.figures.root.spread == 0
 
     @property
     def n_search_rows(self) -> int:
@@ -178,12 +179,10 @@ class FitFacts:
 
         None where that would be all of them: then regions differ by their level.
         """
-        figures = self.figures
-        if figures is None or len(figures.leaves) < 2:
-            return ()
-        bar = QUIET * figures.root.spread
-        quiet = tuple(leaf.region for leaf in figures.leaves if leaf.spread < bar)
-        return () if len(quiet) == len(figures.leaves) else quiet
+        leaves = self.figures.leaves
+        bar = QUIET * self.figures.root.spread
+        quiet = tuple(leaf.region for leaf in leaves if leaf.spread < bar)
+        return quiet if len(quiet) < len(leaves) else ()
 
     # Doubts -----------------------------------------------------------------------------------------
 
@@ -203,11 +202,11 @@ class FitFacts:
         return first if first.count < SELDOM * stability.searches else None
 
     @property
-    def small_regions(self) -> tuple[int, ...]:
-        """Regions with few search rows."""
-        regions = self.fitted.partition
-        small = [region.index for region in regions if 0 < region.n_samples < FEW_ROWS]
-        return tuple(small) if len(regions) > 1 else ()
+    def small_regions(self) -> list[Region]:
+        """Regions with few search rows; all rows are none."""
+        if len(self.fitted.partition) == 1:
+            return []
+        return [region for region in self.fitted.partition if 0 < region.n_samples < FEW_ROWS]
 
     @property
     def wavering(self) -> tuple[str, ...]:
@@ -261,14 +260,18 @@ class FitFacts:
         return shared.value
 
     @cached_property
-    def largest_range(self) -> float:
-        """Of all curves; 0 where there are none."""
-        curves = [] if self.curves is None else list(self.curves)
-        return max((curve.range for curve in curves), default=0.0)
+    def flat(self) -> float:
+        """The range up to which a curve hardly matters beside the largest; 0 where there are no curves."""
+        curves = self.curves or ()
+        return FLAT * max((curve.range for curve in curves), default=0.0)
 
     def shape(self, curve: SharedCurve) -> Shape:
         """What a curve does, beside all others."""
-        return shape_of(curve, self.largest_range)
+        return shape_of(curve, self.flat)
+
+    def shapes_differ(self, first: SharedCurve, second: SharedCurve) -> bool:
+        """Whether two curves of a feature do different things."""
+        return shapes_differ(first, second, (self.shape(first), self.shape(second)))
 
     @cached_property
     def _nodes(self) -> dict[int, tuple[Rule, frozenset[int]]]:
@@ -307,7 +310,7 @@ class FitFacts:
     def dependence(self) -> Dependence:
         """Whose effects depend on which features; empty where there are no regions."""
         figures = self.figures
-        if self.outcome != "regions" or figures is None:
+        if self.outcome != "regions":
             return Dependence()
         removed_by = _removed_by_splits(figures)
         split_columns = sorted(removed_by, key=lambda column: -float(removed_by[column].sum()))
@@ -342,7 +345,7 @@ class FitFacts:
         for name in curves.differs:
             pairs = combinations(curves.of(name), 2)
             apart = max((distance_apart(first, second) for first, second in pairs), default=0.0)
-            sizes[name] = apart if apart > FLAT * self.largest_range else 0.0
+            sizes[name] = apart if apart > self.flat else 0.0
         return sizes
 
 
@@ -398,27 +401,19 @@ def region_columns(fitted: FitResult) -> dict[str, list[Any]]:
         mean_prediction, heterogeneity_overall (before: on all rows), heterogeneity (inside the region), with the ends
         of its interval; NaN where a figure is not known.
     """
+    figures = fitted.nodes[0]
     n_regions = len(fitted.partition)
-    unknown = [math.nan] * n_regions
     columns = {
-        "mean_prediction": unknown,
-        "heterogeneity_overall": unknown,
-        "heterogeneity": unknown,
-        "heterogeneity_low": list(unknown),
-        "heterogeneity_high": list(unknown),
+        "mean_prediction": [leaf.mean for leaf in figures.leaves],
+        "heterogeneity_overall": [figures.root.heterogeneity] * n_regions,
+        "heterogeneity": [leaf.heterogeneity for leaf in figures.leaves],
+        "heterogeneity_low": [math.nan] * n_regions,
+        "heterogeneity_high": [math.nan] * n_regions,
     }
-    figures = fitted.nodes[0] if fitted.nodes else None
-    if figures is not None and len(figures.leaves) == n_regions:
-        columns["mean_prediction"] = [leaf.mean for leaf in figures.leaves]
-        columns["heterogeneity_overall"] = [figures.root.heterogeneity] * n_regions
-        columns["heterogeneity"] = [leaf.heterogeneity for leaf in figures.leaves]
-    if fitted.estimate is None:
-        return columns
-    is_rooted = figures is not None and figures.is_rooted
-    first_question = fitted.estimate.lines[0].question
-    for line in fitted.estimate.lines:
-        if line.question == first_question and line.region >= 0:
+    lines = [] if fitted.estimate is None else fitted.estimate.lines
+    for line in lines:
+        if line.question == lines[0].question and line.region >= 0:
             for key, end in (("heterogeneity_low", line.low), ("heterogeneity_high", line.high)):
-                has_root = is_rooted and not math.isnan(end)
+                has_root = figures.is_rooted and not math.isnan(end)
                 columns[key][line.region] = math.sqrt(max(end, 0.0)) if has_root else end
     return columns

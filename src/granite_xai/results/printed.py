@@ -22,8 +22,7 @@ from granite_xai.base.document import (
 from granite_xai.base.numbers import OutputUnit, amount, share
 from granite_xai.base.text import ALL_ROWS
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.inference.nodes import NodeFigure
-from granite_xai.regions import Partition, Vocabulary, draw_tree, rule_words
+from granite_xai.regions import draw_tree, rule_words
 from granite_xai.results.facts import region_columns
 from granite_xai.results.sentences import FitFinding, finding_of
 from granite_xai.search.tree import Tree as SearchedTree
@@ -121,14 +120,7 @@ def printed_result(fitted: FitResult, diagnostics: Mapping[str, Any]) -> Printed
         Of the same fit.
     """
     finding = finding_of(fitted, diagnostics)
-    figures = fitted.nodes[0] if fitted.nodes else None
-    tree = None
-    if len(fitted.partition) > 1:
-        unit = finding.output.unit
-        if figures is not None and not figures.is_rooted:
-            unit = OutputUnit()  # squares have no unit
-        nodes = figures.nodes if figures is not None else ()
-        tree = _tree(fitted.partition, nodes, finding.vocabulary, unit, finding.is_effect)
+    tree = _tree(fitted, finding) if len(fitted.partition) > 1 else None
     is_searched = isinstance(fitted.settings.partitioner, SearchedTree) and fitted.level is not None
     return PrintedResult(
         finding=finding,
@@ -138,55 +130,42 @@ def printed_result(fitted: FitResult, diagnostics: Mapping[str, Any]) -> Printed
     )
 
 
-def _tree(
-    partition: Partition,
-    nodes: Sequence[NodeFigure],
-    vocabulary: Vocabulary,
-    unit: OutputUnit,
-    is_effect: bool,
-) -> Tree:
-    """The nodes with the figures that are known of some of them; without a tree, all rows and every region."""
-    places: list[
-        tuple[str, int, RegionLabel, float]
-    ] = []  # branch, depth, label, share of the rows
+def _tree(fitted: FitResult, finding: FitFinding) -> Tree:
+    """The nodes with their figures; without a tree, all rows and every region."""
+    partition = fitted.partition
+    figures = fitted.nodes[0]
+    unit = finding.output.unit if figures.is_rooted else OutputUnit()  # squares have no unit
+    # Branch, depth and label of each node, and its share of the rows.
+    places: list[tuple[str, int, RegionLabel, float]] = []
     if partition.root is None:
         places.append(("", 0, RegionLabel(None, ALL_ROWS), 1.0))
         for region in partition:
-            label = RegionLabel(region.index, rule_words(region.rule, vocabulary))
+            label = RegionLabel(region.index, rule_words(region.rule, finding.vocabulary))
             places.append(("", 1, label, region.fraction))
     else:
-        for place, branch, words in draw_tree(partition.root, vocabulary):
+        for place, branch, words in draw_tree(partition.root, finding.vocabulary):
             label = RegionLabel(place.region, words)
             places.append((branch, place.depth, label, place.node.fraction))
-    shares = [fraction for _, _, _, fraction in places]
-    means = [math.nan] * len(places)
-    strays = [math.nan] * len(places)
-    if len(nodes) == len(places):
-        means = [node.mean for node in nodes]
-        strays = [node.heterogeneity for node in nodes]
+    means = [node.mean for node in figures.nodes]
+    strays = [node.heterogeneity for node in figures.nodes]
     largest_stray = max((stray for stray in strays if not math.isnan(stray)), default=0.0)
     # Heading, value at each node, its text, and the value whose bar is full; means have no natural zero.
     columns: list[tuple[str, list[float], Callable[[float], str], float]] = [
-        ("rows", shares, share, 1.0),
+        ("rows", [fraction for _, _, _, fraction in places], share, 1.0),
         ("mean prediction", means, _on_one_scale(means, unit), math.nan),
+        ("difference", strays, amount, largest_stray),
     ]
-    if is_effect:
+    if finding.is_effect:
         head = f"rows stray ({unit.noun})" if unit.noun else "rows stray"
-        columns.append((head, strays, lambda stray: unit.spread(stray, bare=True), largest_stray))
-    else:
-        columns.append(("difference", strays, amount, largest_stray))
-    columns = [column for column in columns if not all(map(math.isnan, column[1]))]
+        columns[-1] = (head, strays, partial(unit.spread, bare=True), largest_stray)
     lines = []
     for number, (branch, depth, label, _) in enumerate(places):
         color = "" if label.number is None else region_color(label.number)
-        figures: list[object] = []
+        cells: list[object] = []
         for _, values, text, largest in columns:
             value = values[number]
-            if largest > 0:
-                figures.append(Bar(text(value), value / largest, color))
-            else:
-                figures.append(text(value))
-        lines.append(TreeLine(branch, depth, label, figures))
+            cells.append(Bar(text(value), value / largest, color) if largest > 0 else text(value))
+        lines.append(TreeLine(branch, depth, label, cells))
     return Tree([column[0] for column in columns], lines)
 
 

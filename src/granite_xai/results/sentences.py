@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from granite_xai.algebra.catalog import title as explanation_title
 from granite_xai.algebra.disagreement import Disagreement
 from granite_xai.algebra.influence import Interactions
@@ -27,7 +29,7 @@ from granite_xai.curves.shared import SharedCurve
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.remarks import DEPEND, EITHER, INTERACT, cause
 from granite_xai.inference.estimate import WHAT_GIVES_AN_INTERVAL, rows_in_words
-from granite_xai.inference.nodes import NodeFigures
+from granite_xai.inference.nodes import NodeFigure, NodeFigures
 from granite_xai.regions import Rule, Vocabulary, feature_text, rule_in_sentence, word_list
 from granite_xai.results.facts import (
     FEW_ROWS,
@@ -39,11 +41,9 @@ from granite_xai.results.facts import (
 )
 from granite_xai.results.shapes import (
     ERRORS,
-    FLAT,
     Shape,
     common_levels,
     distance_apart,
-    shapes_differ,
 )
 
 MOST_NAMED = 4  # features that the finding names
@@ -105,17 +105,8 @@ class Sentence(str):
         sentence.facts = tuple(facts)
         return sentence
 
-    def __reduce__(self) -> tuple[type[Sentence], tuple[str, tuple[Fact, ...]]]:
-        return Sentence, (str(self), self.facts)
-
 
 NOTHING = Sentence("")
-
-
-def _joined(sentences: Sequence[Sentence]) -> Sentence:
-    """Some sentences one after the other."""
-    facts = [fact for sentence in sentences for fact in sentence.facts]
-    return Sentence(" ".join(sentence for sentence in sentences if sentence), facts)
 
 
 # The explained output ---------------------------------------------------------------------------------
@@ -275,10 +266,6 @@ def finding_of(
     )
 
 
-def _n_regions(facts: FitFacts) -> Fact:
-    return Fact("regions", len(facts.fitted.partition))
-
-
 # The first sentence -----------------------------------------------------------------------------------
 
 
@@ -286,19 +273,32 @@ def _headline(facts: FitFacts, output: OutputWords) -> Sentence:
     """The finding in a sentence."""
     n_rows = facts.n_search_rows + facts.n_held_out_rows
     counted = Fact("rows", n_rows)
+    sides = _both_titles(facts.question)
     if n_rows == 1:
         return Sentence("1 row: nothing can be said.", [counted])
     if facts.is_doubtful:
         return _doubt_about_all(facts)
-    if facts.is_effect:
-        return _headline_of_effects(facts, output, counted)
-    sides = _both_titles(facts.question)
     if facts.outcome == "nothing":
-        return Sentence(f"{sides} agree: there is nothing to explain.", [_stray(facts)])
+        text = "No interactions: every row follows the average curves."
+        if not facts.is_effect:
+            text = f"{sides} agree: there is nothing to explain."
+        elif facts.wavering:
+            text = "No interaction stands out from the model's own jumps: see the note."
+        elif facts.is_constant:
+            text = "The model gives every row the same prediction: there is nothing to explain."
+        return Sentence(text, [_stray(facts)])
     if facts.outcome == "noise":
         text = f"{sides} differ by sampling noise only on {n_rows:,} rows."
+        if facts.is_effect:
+            text = f"No interaction stands out from sampling noise on {n_rows:,} rows."
         return Sentence(text, [counted])
-    return _largest_difference(facts, output.unit)
+    if not facts.is_effect:
+        return _largest_difference(facts, output.unit)
+    if facts.outcome == "no rule":
+        return _differ_without_rule(facts, output.unit)
+    if facts.curves is not None and not facts.curves.differs:
+        return _nearly_enough(facts, _means_differ(facts, output.unit))
+    return _nearly_enough(facts, _dependence_sentence(facts.dependence, output))
 
 
 def _doubt_about_all(facts: FitFacts) -> Sentence:
@@ -307,58 +307,42 @@ def _doubt_about_all(facts: FitFacts) -> Sentence:
     where = "rows left out in turn"
     if estimate is not None and estimate.rows != "cross-validated":
         where = f"the {rows_in_words(estimate.rows, estimate.n_rows)}"
-    first_split = ""
-    if facts.figures is not None and facts.figures.root.column:
-        first_split = f" (first split: {feature_text(facts.figures.root.column)})"
-    differs = "the difference between the two explanations"
-    if facts.is_effect:
-        differs = "the difference between rows"
+    column = facts.figures.root.column
+    first_split = f" (first split: {feature_text(column)})" if column else ""
+    differs = "rows" if facts.is_effect else "the two explanations"
     return Sentence(
-        f"The search found {len(facts.fitted.partition)} regions{first_split}, but on {where} {differs} "
-        "does not stand out from sampling noise: do not rely on them.",
+        f"The search found {len(facts.fitted.partition)} regions{first_split}, but on {where} the difference "
+        f"between {differs} does not stand out from sampling noise: do not rely on them.",
         [_n_regions(facts)],
     )
 
 
-def _headline_of_effects(facts: FitFacts, output: OutputWords, counted: Fact) -> Sentence:
-    """The finding of a question about effects of features."""
-    if facts.outcome == "nothing" and facts.wavering:
-        text = "No interaction stands out from the model's own jumps: see the note."
-        return Sentence(text, [_stray(facts)])
-    if facts.outcome == "nothing":
-        if facts.is_constant:
-            text = "The model gives every row the same prediction: there is nothing to explain."
-            return Sentence(text, [Fact("spread of predictions", 0.0)])
-        return Sentence("No interactions: every row follows the average curves.", [_stray(facts)])
-    if facts.outcome == "noise":
-        rows = f"{int(counted.value):,} rows"
-        return Sentence(f"No interaction stands out from sampling noise on {rows}.", [counted])
-    if facts.outcome == "no rule":
-        spread_text = ""
-        if facts.figures is not None:
-            size = facts.figures.root.heterogeneity
-            is_rooted = facts.figures.is_rooted
-            spread_text = f" ({output.unit.spread(size) if is_rooted else f'±{amount(size)}'})"
-        return Sentence(f"Rows differ{spread_text}{_why_no_rule(facts)}", [_stray(facts)])
-    finding = _dependence_sentence(facts.dependence, output)
-    if facts.curves is not None and not facts.curves.differs:
-        finding = _means_differ(facts, output)
-    if facts.described is None or facts.fitted.level is None:
-        return finding
-    return _nearly_enough(facts, facts.described, finding)
+def _differ_without_rule(facts: FitFacts, unit: OutputUnit) -> Sentence:
+    """Rows differ in one region: there was no search, or it found no rule."""
+    (region,) = facts.fitted.partition
+    why = ", but no simple rule says where."
+    if region.stop_reason == "maximum depth":
+        why = ". No regions were searched (max_depth=0)."
+    elif region.stop_reason == "too few samples":
+        why = f"; {region.n_samples:,} rows are too few to search for regions."
+    size = _spread(facts.figures, facts.figures.root.heterogeneity, unit)
+    return Sentence(f"Rows differ ({size}){why}", [_stray(facts)])
 
 
-def _nearly_enough(facts: FitFacts, described: Described, finding: Sentence) -> Sentence:
+def _nearly_enough(facts: FitFacts, finding: Sentence) -> Sentence:
     """That regions add little, where they do; the finding where they add more."""
+    described = facts.described
+    if described is None or facts.fitted.level is None:
+        return finding
     gain = described.in_regions - described.overall
     if not 0 <= gain < NEARLY_ENOUGH:
         return finding
     points = "less than 1 point"
     if gain >= 0.005:
         points = f"{100 * gain:.0f} point{'s' if gain >= 0.015 else ''}"
-    what, it = _what_describes(facts)
+    what, it, describe = _what_describes(facts)
     where = f"where {finding[:1].lower()}{finding[1:]}"
-    overall = f"{_describe(it)} {share(max(described.overall, 0.0))} of the model"
+    overall = f"{describe} {share(max(described.overall, 0.0))} of the model"
     text = f"{what} {'is' if it == 'it' else 'are'} nearly enough: {it} {overall}; regions add {points}, {where}"
     if described.overall < LARGE:
         what = f"{what[:1].lower()}{what[1:]}"
@@ -366,62 +350,53 @@ def _nearly_enough(facts: FitFacts, described: Described, finding: Sentence) -> 
     return Sentence(text, [*_described_facts(described), *finding.facts])
 
 
+def _n_regions(facts: FitFacts) -> Fact:
+    return Fact("regions", len(facts.fitted.partition))
+
+
 def _stray(facts: FitFacts) -> Fact:
     """How far rows stray on all rows."""
-    figures = facts.figures
-    if figures is None:
-        return Fact("stray", math.nan)
-    rows = figures.rows if figures.rows == "held-out" else "search"
-    return Fact("stray", figures.root.heterogeneity, rows=rows)
+    return Fact("stray", facts.figures.root.heterogeneity, rows=facts.figures.rows)
 
 
-def _why_no_rule(facts: FitFacts) -> str:
-    """The end of the sentence about rows that differ in one region: there was no search, or it found no rule."""
-    (region,) = facts.fitted.partition
-    if region.stop_reason == "maximum depth":
-        return ". No regions were searched (max_depth=0)."
-    if region.stop_reason == "too few samples":
-        return f"; {region.n_samples:,} rows are too few to search for regions."
-    return ", but no simple rule says where."
+def _spread(figures: NodeFigures, size: float, unit: OutputUnit) -> str:
+    """How far rows stray, in the unit of the output where the loss is squared."""
+    return unit.spread(size) if figures.is_rooted else f"±{amount(size)}"
 
 
 def _dependence_sentence(dependence: Dependence, output: OutputWords) -> Sentence:
     """``The effects of hr and temp on the probability depend on workingday.``."""
-    facts = [
+    stated = [
         Fact("apart", size, feature=feature)
         for feature, size in zip(dependence.features, dependence.sizes, strict=True)
     ]
-    facts += [Fact("split on", 1.0, feature=name) for name in dependence.moderators]
+    stated += [Fact("split on", 1.0, feature=name) for name in dependence.moderators]
     on_output = f" on {output.target}" if output.target else ""
     names = [feature_text(feature) for feature in dependence.features]
     moderators = [feature_text(feature) for feature in dependence.moderators]
-    first_split = feature_text(dependence.first_split)
-    if not names and first_split:
-        text = f"Effects{on_output} differ between regions, which {first_split} divides first."
-    elif not names:
-        text = f"Effects{on_output} differ between regions."
+    if names:
+        plural = "s" if len(names) > 1 else ""
+        singular = "" if plural else "s"
+        verb = f"differ{singular} between regions"
+        if moderators:
+            verb = f"depend{singular} on {word_list(moderators)}"
+        text = f"The effect{plural} of {_first_names(names, MOST_NAMED)}{on_output} {verb}."
     else:
-        effects = "The effect" if len(names) == 1 else "The effects"
-        verb = "differ" if not moderators else "depend"
-        verb += "s" if len(names) == 1 else ""
-        where = f"on {word_list(moderators)}" if moderators else "between regions"
-        text = f"{effects} of {_first_names(names, MOST_NAMED)}{on_output} {verb} {where}."
-    return Sentence(text, facts)
+        first_split = feature_text(dependence.first_split)
+        divides = f", which {first_split} divides first" if first_split else ""
+        text = f"Effects{on_output} differ between regions{divides}."
+    return Sentence(text, stated)
 
 
-def _means_differ(facts: FitFacts, output: OutputWords) -> Sentence:
+def _means_differ(facts: FitFacts, unit: OutputUnit) -> Sentence:
     """That regions have the same curves, and differ in their mean alone."""
-    leaves = [] if facts.figures is None else facts.figures.leaves
-    stated = [Fact("mean prediction", leaf.mean, regions=(leaf.region,)) for leaf in leaves]
-    ends = ""
-    if stated:
-        means = [fact.value for fact in stated]
-        low, high = (output.unit.level(end) for end in (min(means), max(means)))
-        ends = f" (means {low} to {high})"
-    text = (
-        f"Regions differ mostly in the level of predictions{ends}, hardly in the shape of effects."
+    leaves = facts.figures.leaves
+    means = [leaf.mean for leaf in leaves]
+    ends = f"{unit.level(min(means))} to {unit.level(max(means))}"
+    return Sentence(
+        f"Regions differ mostly in the level of predictions (means {ends}), hardly in the shape of effects.",
+        [Fact("mean prediction", leaf.mean, regions=(leaf.region,)) for leaf in leaves],
     )
-    return Sentence(text, stated or [_n_regions(facts)])
 
 
 def _first_names(names: Sequence[str], most: int) -> str:
@@ -435,37 +410,31 @@ def _both_titles(question: Disagreement) -> str:
     """Both explanations of a question by name, as the beginning of a sentence."""
     first = explanation_title(question.first.name, "first")
     second = explanation_title(question.second.name, "second")
-    text = f"{first} and {second}"
-    return text[:1].upper() + text[1:]
+    return _capitalised(f"{first} and {second}")
 
 
 def _largest_difference(facts: FitFacts, unit: OutputUnit) -> Sentence:
     """The feature for which two explanations differ most, by how much, and why."""
-    sides = _both_titles(facts.question)
-    why = f"Why: {_reason(facts)}."
     figures = facts.figures
-    if figures is None:
-        return Sentence(f"{sides} differ. {why}", [_n_regions(facts)])
     root = figures.root
     number = max(range(len(figures.sets)), key=lambda index: root.by_set[index])
     feature = word_list(figures.sets[number])
-    rows = figures.rows
-    name = feature_text(feature)
+    differ = f"{_both_titles(facts.question)} differ most for {feature_text(feature)}"
+    why = f"Why: {_reason(facts)}."
     if root.first:  # sensitivity and risk: one value of each explanation for all rows
         both = root.first[number], root.second[number]
-        stated = [Fact("importance", value, feature=feature, rows=rows) for value in both]
-        values = " and ".join(map(amount, both))
-        return Sentence(f"{sides} differ most for {name}: {values}. {why}", stated)
-    gap = max(root.by_set[number], 0.0)
-    size = unit.spread(math.sqrt(gap)) if figures.is_rooted else f"±{amount(gap)}"
-    fact = Fact("difference", figures.size([gap]), feature=feature, rows=rows)
-    return Sentence(f"{sides} differ most for {name}, by {size} at single rows. {why}", [fact])
+        stated = [Fact("importance", value, feature=feature, rows=figures.rows) for value in both]
+        return Sentence(f"{differ}: {' and '.join(map(amount, both))}. {why}", stated)
+    size = figures.size([root.by_set[number]])
+    fact = Fact("difference", size, feature=feature, rows=figures.rows)
+    by = _spread(figures, size, unit)
+    return Sentence(f"{differ}, by {by} at single rows. {why}", [fact])
 
 
 def _reason(facts: FitFacts) -> str:
     """What makes two explanations differ, as far as an additive model of the fit can tell."""
     reason = cause(facts.question)
-    record = (facts.diagnostics.get("cause") or {}).get(facts.question.label) or {}
+    record = facts.diagnostics.get("cause", {}).get(facts.question.label, {})
     share_without_interactions = record.get("without_interactions")
     if reason != EITHER or share_without_interactions is None:
         return reason
@@ -487,30 +456,24 @@ def _benefit(facts: FitFacts) -> Sentence:
         return _difference_removed(facts)
     if facts.outcome == "noise":
         return _possibly_hidden(facts)
-    if facts.outcome == "nothing" and not facts.wavering:
-        if facts.is_constant:
-            return NOTHING
-        what, pronoun = _what_describes(facts)
-        return Sentence(f"{what} {_describe(pronoun)} the whole model.", [_stray(facts)])
-    if facts.described is None:
+    if facts.outcome != "nothing" or facts.wavering:
+        return _described_sentence(facts)
+    if facts.is_constant:
         return NOTHING
-    return _described_sentence(facts, facts.described)
+    what, _, describe = _what_describes(facts)
+    return Sentence(f"{what} {describe} the whole model.", [_stray(facts)])
 
 
-def _what_describes(facts: FitFacts) -> tuple[str, str]:
-    """What describes the model, and its pronoun."""
+def _what_describes(facts: FitFacts) -> tuple[str, str, str]:
+    """What describes the model, its pronoun, and its verb."""
     if facts.fitted.level is None:
-        return "The paper's surrogate", "it"
+        return "The paper's surrogate", "it", "describes"
     influence = facts.question.first.influence
     if isinstance(influence, Interactions):
-        return f"The effects of up to {influence.order} features", "they"
+        return f"The effects of up to {influence.order} features", "they", "describe"
     if influence.key == "individual":
-        return "One curve per feature", "it"
-    return "One effect per feature or group", "it"
-
-
-def _describe(pronoun: str) -> str:
-    return "describes" if pronoun == "it" else "describe"
+        return "One curve per feature", "it", "describes"
+    return "One effect per feature or group", "it", "describes"
 
 
 def _described_facts(described: Described) -> list[Fact]:
@@ -533,28 +496,30 @@ def in_regions_text(described: Described) -> ShareWithInterval:
     return share_with_interval(in_regions, described.low, described.high)
 
 
-def _described_sentence(facts: FitFacts, described: Described) -> Sentence:
+def _described_sentence(facts: FitFacts) -> Sentence:
+    """``One curve per feature describes 71% of the model; in 4 regions, 92% (…).``."""
+    described = facts.described
+    if described is None:
+        return NOTHING
     in_regions, interval = in_regions_text(described)
     basis = rows_in_words(described.rows, described.n_rows)
     if interval:
         basis = f"{100 * described.confidence_level:g}% interval {interval}, {basis}"
-    overall = share(max(described.overall, 0.0))
-    what, pronoun = _what_describes(facts)
-    opening = f"{what} {_describe(pronoun)} {overall} of the model"
+    what, _, describe = _what_describes(facts)
+    opening = f"{what} {describe} {share(max(described.overall, 0.0))} of the model"
+    stated = _described_facts(described)
     if facts.outcome != "regions":
-        return Sentence(f"{opening} ({basis}).", _described_facts(described)[:1])
-    n_regions = len(facts.fitted.partition)
-    sentences = [f"{opening}; in {n_regions} regions, {in_regions} ({basis})."]
+        return Sentence(f"{opening} ({basis}).", stated[:1])
+    text = f"{opening}; in {len(facts.fitted.partition)} regions, {in_regions} ({basis})."
+    are_pairs = isinstance(facts.question.first.influence, Interactions)
     if described.in_regions <= described.overall:
-        sentences.append("Regions do not describe it better: do not rely on them.")
-    elif described.in_regions < LARGE and not isinstance(
-        facts.question.first.influence, Interactions
-    ):
-        sentences.append("For the rest look at pairs: influence='interaction'.")
+        text += " Regions do not describe it better: do not rely on them."
+    elif described.in_regions < LARGE and not are_pairs:
+        text += " For the rest look at pairs: influence='interaction'."
     measured_on_search_rows = described.rows in ("fitting", "cross-validated")
     if measured_on_search_rows and math.isnan(described.low) and facts.fitted.estimate is not None:
-        sentences.append(f"{WHAT_GIVES_AN_INTERVAL}.")
-    return Sentence(" ".join(sentences), [*_described_facts(described), _n_regions(facts)])
+        text += f" {WHAT_GIVES_AN_INTERVAL}."
+    return Sentence(text, [*stated, _n_regions(facts)])
 
 
 def _possibly_hidden(facts: FitFacts) -> Sentence:
@@ -579,47 +544,40 @@ def _difference_removed(facts: FitFacts) -> Sentence:
     if facts.outcome == "no rule":
         return Sentence("No simple rule says where.", [_n_regions(facts)])
     figures = facts.figures
-    if figures is None:
-        return NOTHING
     overall = figures.root.heterogeneity
     inside = figures.size(figures.by_set_inside_regions())
-    opening = f"Inside {len(facts.fitted.partition)} regions, the difference"
-    basis = _basis_of_difference(facts, figures)
     if inside < overall:
-        text = f"{opening} falls from {amount(overall)} to {amount(inside)}{basis}."
+        change = f"falls from {amount(overall)} to {amount(inside)}"
     else:
-        text = f"{opening} is {amount(inside)}, over all rows {amount(overall)}{basis}."
-    stated = [
-        Fact("difference", overall, rows=figures.rows),
-        Fact("difference in regions", inside, rows=figures.rows),
-    ]
-    return Sentence(text, stated)
-
-
-def _basis_of_difference(facts: FitFacts, figures: NodeFigures) -> str:
-    """The rows that the difference inside the regions is measured on, in brackets; before them its interval."""
+        change = f"is {amount(inside)}, over all rows {amount(overall)}"
+    basis = f"{figures.n_rows:,} {figures.rows} rows"
     estimate = facts.fitted.estimate
-    rows = f"{figures.n_rows:,} {figures.rows} rows"
-    if estimate is None or len(facts.fitted.questions) > 1:  # of several it is a mean of shares
-        return f" ({rows})"
-    overall = figures.root.heterogeneity
+    if (
+        estimate is not None and len(facts.fitted.questions) == 1
+    ):  # of several it is a mean of shares
+        # The estimate tells shares of the squared difference.
+        shares = [estimate.remaining, estimate.low, estimate.high]
+        remaining, low, high = (amount(overall * figures.size([left])) for left in shares)
+        if estimate.rows == "cross-validated":
+            basis = f"{basis}; cross-validated: {remaining}"
+        elif low != high:
+            basis = f"{100 * estimate.confidence_level:g}% interval {low}–{high}, {basis}"
+    text = f"Inside {len(facts.fitted.partition)} regions, the difference {change} ({basis})."
+    return Sentence(text, _overall_and_inside(figures))
 
-    def inside(remaining: float) -> str:
-        """The difference inside the regions, from the share that they leave of the squared one."""
-        return amount(overall * figures.size([remaining]))
 
-    if estimate.rows == "cross-validated":
-        return f" ({rows}; cross-validated: {inside(estimate.remaining)})"
-    low, high = inside(estimate.low), inside(estimate.high)
-    if low == high:
-        return f" ({rows})"
-    return f" ({100 * estimate.confidence_level:g}% interval {low}–{high}, {rows})"
+def _overall_and_inside(figures: NodeFigures, title: str = "") -> list[Fact]:
+    inside = figures.size(figures.by_set_inside_regions())
+    return [
+        Fact("difference", figures.root.heterogeneity, feature=title, rows=figures.rows),
+        Fact("difference in regions", inside, feature=title, rows=figures.rows),
+    ]
 
 
 def _by_question(facts: FitFacts, unit: OutputUnit) -> tuple[Sentence, ...]:
     """How far rows stray, or explanations differ, over all rows and inside the regions: for each question or output."""
     fitted = facts.fitted
-    if len(fitted.partition) == 1 or len(fitted.questions) == 1 or not fitted.nodes:
+    if len(fitted.partition) == 1 or len(fitted.questions) == 1:
         return ()
     titles = [figures.question for figures in fitted.nodes]
     units = [unit] * len(titles)
@@ -627,24 +585,18 @@ def _by_question(facts: FitFacts, unit: OutputUnit) -> tuple[Sentence, ...]:
         titles = [str(name) for name in fitted.outputs]
         units = [output_words(output.model).unit for output in fitted.outputs.values()]
     sentences = []
-    for title, figures, question, of_output in zip(
-        titles, fitted.nodes, fitted.questions, units, strict=True
+    for title, of_output, figures, question in zip(
+        titles, units, fitted.nodes, fitted.questions, strict=True
     ):
-        overall = figures.root.heterogeneity
-        inside = figures.size(figures.by_set_inside_regions())
-        both = f"{amount(overall)} over all rows, {amount(inside)}"
-        if not is_about_effects(question.question):
-            measured = f"difference {both}"
-        elif figures.is_rooted:
-            spreads = f"{of_output.spread(overall)} over all rows, {of_output.spread(inside)}"
-            measured = f"rows stray {spreads}"
+        stated = _overall_and_inside(figures, title)
+        if is_about_effects(question.question):
+            measured = "rows stray"
+            overall, inside = (_spread(figures, fact.value, of_output) for fact in stated)
         else:
-            measured = f"rows stray ±{both.replace('rows, ', 'rows, ±')}"
-        stated = [
-            Fact("difference", overall, feature=title, rows=figures.rows),
-            Fact("difference in regions", inside, feature=title, rows=figures.rows),
-        ]
-        sentences.append(Sentence(f"{plain(title)}: {measured} inside the regions.", stated))
+            measured = "difference"
+            overall, inside = (amount(fact.value) for fact in stated)
+        text = f"{plain(title)}: {measured} {overall} over all rows, {inside} inside the regions."
+        sentences.append(Sentence(text, stated))
     return tuple(sentences)
 
 
@@ -653,10 +605,10 @@ def _by_question(facts: FitFacts, unit: OutputUnit) -> tuple[Sentence, ...]:
 
 def _curves_line(facts: FitFacts) -> Sentence:
     """How many curves there are, which features differ by region, which do not, and which hardly matter."""
-    curves, described = facts.curves, facts.described
-    if curves is None or described is None or facts.outcome != "regions" or facts.is_doubtful:
-        return NOTHING
-    if facts.fitted.level is None:
+    curves = facts.curves
+    described = facts.described
+    is_told = facts.outcome == "regions" and not facts.is_doubtful
+    if curves is None or described is None or not is_told or facts.fitted.level is None:
         return NOTHING
     stated = [Fact("curves", len(curves)), *_described_facts(described)]
     in_regions = f"{in_regions_text(described).share} of the model"
@@ -674,79 +626,58 @@ def _curves_line(facts: FitFacts) -> Sentence:
         (dividing, *DIVIDES),
         (hardly, "hardly matters", "hardly matter"),
     ):
-        names = [feature_text(label) for label in labels]
-        if names:
-            verb = singular if len(names) == 1 else plural
-            clauses.append(f"{_first_names(names, MOST_LISTED)} {verb}")
+        if labels:
+            names = _first_names([feature_text(label) for label in labels], MOST_LISTED)
+            clauses.append(f"{names} {singular if len(labels) == 1 else plural}")
         stated += [Fact(plural, 1.0, feature=label) for label in labels]
     with_means = "" if curves.differs else " and the mean prediction of each region"
-    opening = (
-        f"{len(curves)} curves{with_means} describe {in_regions} (one curve per feature: {overall})"
-    )
-    return Sentence(f"{opening}: {'; '.join(clauses)}.", stated)
+    opening = f"{len(curves)} curves{with_means} describe {in_regions}"
+    text = f"{opening} (one curve per feature: {overall}): {'; '.join(clauses)}."
+    return Sentence(text, stated)
 
 
 def _details(facts: FitFacts, output: OutputWords) -> Sentence:
     """What the main feature does where, and where predictions vary far less than overall; up to three sentences."""
-    if not facts.is_effect or facts.is_doubtful or facts.curves is None:
+    if facts.curves is None or facts.is_doubtful:
         return NOTHING
     if facts.outcome == "no rule":
-        return _hidden_by_average(facts, facts.curves.everywhere, output)
+        # The feature along which single rows move most, where its average curve hides that.
+        largest = max(facts.curves.everywhere, key=lambda curve: curve.spread)
+        if largest.spread <= max(HIDDEN * largest.range, facts.flat):
+            return NOTHING
+        return _little_on_average(largest, output)
     sentences = []
-    dependence = facts.dependence
-    if dependence.features:
-        sentences.append(_main_feature(facts, dependence.features[0], output))
-    quiet = facts.quiet_regions
-    if quiet:
+    features = facts.dependence.features
+    if features and features[0] in facts.curves.labels:
+        sentences.append(_main_feature(facts, facts.curves.of(features[0]), output))
+    if facts.quiet_regions:
         sentences.append(_quiet(facts))
-    return _joined(sentences)
-
-
-def _hidden_by_average(
-    facts: FitFacts, curves: Sequence[SharedCurve], output: OutputWords
-) -> Sentence:
-    """The feature along which single rows move most, where its average curve hides that."""
-    largest = max(curves, key=lambda curve: curve.spread)
-    if largest.spread <= max(HIDDEN * largest.range, FLAT * facts.largest_range):
-        return NOTHING
-    return _little_on_average(largest, output)
+    stated = [fact for sentence in sentences for fact in sentence.facts]
+    return Sentence(" ".join(filter(None, sentences)), stated)
 
 
 def _little_on_average(curve: SharedCurve, output: OutputWords) -> Sentence:
+    name = feature_text(curve.label)
     size = output.unit.effect(curve.range)
     spread = output.unit.effect(curve.spread)
-    name = feature_text(curve.label)
-    facts = [
-        _range(curve),
-        Fact("spread", curve.spread, feature=curve.label, regions=curve.regions),
-    ]
-    text = f"On average {name} shifts {output.name} by up to {size} only, but single rows typically by {spread}."
-    return Sentence(text, facts)
+    return Sentence(
+        f"On average {name} shifts {output.name} by up to {size} only, but single rows typically by {spread}.",
+        [
+            _range(curve),
+            Fact("spread", curve.spread, feature=curve.label, regions=curve.regions),
+        ],
+    )
 
 
 def _range(curve: SharedCurve) -> Fact:
-    return Fact("range", curve.range, _error(curve), curve.label, curve.regions)
-
-
-def _error(curve: SharedCurve) -> float:
-    """Standard error of the range, at most."""
-    if curve.column is None:
-        return 0.0
-    rows = curve.shares > 0
-    if not rows.any():
-        return 0.0
-    highest = max(
-        range(len(rows)), key=lambda place: curve.effects[place] if rows[place] else -math.inf
-    )
-    lowest = min(
-        range(len(rows)), key=lambda place: curve.effects[place] if rows[place] else math.inf
-    )
-    return float(curve.errors[highest] + curve.errors[lowest])
-
-
-def _does(facts: FitFacts, curve: SharedCurve, feature: str, unit: OutputUnit) -> str:
-    """What a curve does, with its verb."""
-    return facts.shape(curve).words(feature, unit.effect(curve.range))
+    """The range of a curve, with its standard error at most."""
+    occurs = curve.shares > 0
+    error = 0.0
+    if occurs.any():
+        highest = np.argmax(np.where(occurs, curve.effects, -np.inf))
+        lowest = np.argmin(np.where(occurs, curve.effects, np.inf))
+        error = float(curve.errors[highest] + curve.errors[lowest])
+    return Fact("range", curve.range, error, curve.label, curve.regions)
 
 
 def _shape_fact(facts: FitFacts, curve: SharedCurve) -> Fact:
@@ -754,30 +685,32 @@ def _shape_fact(facts: FitFacts, curve: SharedCurve) -> Fact:
     return Fact("shape", shape.size, shape.error, curve.label, curve.regions, shape=shape)
 
 
-def _where(facts: FitFacts, rule: Rule) -> str:
-    return rule_in_sentence(rule, facts.vocabulary)
+def _does(facts: FitFacts, curve: SharedCurve, unit: OutputUnit, is_named: bool = True) -> str:
+    """What a curve does, with its verb; the feature is named unless that has been done."""
+    name = feature_text(curve.label) if is_named else ""
+    return facts.shape(curve).words(name, unit.effect(curve.range))
 
 
-def _main_feature(facts: FitFacts, feature: str, output: OutputWords) -> Sentence:
+def _where(facts: FitFacts, curves: Sequence[SharedCurve]) -> str:
+    """Where the rows of some curves are."""
+    return rule_in_sentence(facts.rule(curves), facts.vocabulary)
+
+
+def _main_feature(facts: FitFacts, curves: Sequence[SharedCurve], output: OutputWords) -> Sentence:
     """What the main feature does: two shapes, one of different strength, or one beside quiet regions."""
-    if facts.curves is None or feature not in facts.curves.labels:
-        return NOTHING
-    curves = list(facts.curves.of(feature))
     loud = [curve for curve in curves if not set(curve.regions) <= set(facts.quiet_regions)]
     if len(curves) < 2 or not loud:
         return NOTHING
-    name = feature_text(feature)
     subject = "it" if output.target else output.name  # the first sentence has named it
     groups = _groups(facts, loud)
     if len(groups) > 1:
         ranges = sorted(group[0].range for group in groups[:2])
         if ranges[0] >= COMPARABLE * ranges[1]:
-            return _two_shapes(facts, name, subject, groups, output.unit)
+            return _two_shapes(facts, subject, groups[0], groups[1], output.unit)
     if len(loud) > 1:
-        return _two_strengths(facts, name, subject, loud, output)
-    where = _where(facts, facts.rule(loud))
-    does = _does(facts, loud[0], name, output.unit)
-    return Sentence(f"Where {where}, {subject} {does}.", [_shape_fact(facts, loud[0])])
+        return _two_strengths(facts, subject, loud, output)
+    text = f"Where {_where(facts, loud)}, {subject} {_does(facts, loud[0], output.unit)}."
+    return Sentence(text, [_shape_fact(facts, loud[0])])
 
 
 def _groups(facts: FitFacts, curves: Sequence[SharedCurve]) -> list[list[SharedCurve]]:
@@ -785,8 +718,7 @@ def _groups(facts: FitFacts, curves: Sequence[SharedCurve]) -> list[list[SharedC
     groups: list[list[SharedCurve]] = []
     for curve in sorted(curves, key=lambda curve: -curve.n_rows):
         for group in groups:
-            shapes = facts.shape(curve), facts.shape(group[0])
-            if not shapes_differ(curve, group[0], shapes):
+            if not facts.shapes_differ(curve, group[0]):
                 group.append(curve)
                 break
         else:
@@ -796,43 +728,39 @@ def _groups(facts: FitFacts, curves: Sequence[SharedCurve]) -> list[list[SharedC
 
 def _two_shapes(
     facts: FitFacts,
-    name: str,
     subject: str,
-    groups: Sequence[Sequence[SharedCurve]],
+    first: Sequence[SharedCurve],
+    second: Sequence[SharedCurve],
     unit: OutputUnit,
 ) -> Sentence:
     """Where the curve does what it does at most rows, and where the next."""
-    first, second = groups[:2]
-    rule = facts.rule(first)
-    emphasis = ""
     stated = [_shape_fact(facts, first[0]), _shape_fact(facts, second[0])]
-    if any(rule == facts.rule([curve]) for curve in first):
-        first = [curve for curve in first if rule == facts.rule([curve])]
-    strongest = max(first, key=lambda curve: curve.range)
-    weakest = min(first, key=lambda curve: curve.range)
-    if _clearly_stronger(strongest, weakest):
+    where = _where(facts, first)
+    rule = facts.rule(first)
+    alone = [curve for curve in first if facts.rule([curve]) == rule]
+    told = alone or first
+    strongest = max(told, key=lambda curve: curve.range)
+    weakest = min(told, key=lambda curve: curve.range)
+    emphasis = ""
+    if _is_stronger(strongest, weakest):
         own = [part for part in facts.rule([strongest]).conditions if part not in rule.conditions]
-        emphasis = f", more strongly where {_where(facts, Rule(tuple(own)))}"
+        where_stronger = rule_in_sentence(Rule(tuple(own)), facts.vocabulary)
+        emphasis = f", more strongly where {where_stronger}"
         stated += [_range(strongest), _range(weakest)]
-    first_does = _does(facts, first[0], name, unit)
-    second_does = _does(facts, second[0], "", unit)
-    second_where = _where(facts, facts.rule(second))
-    text = f"Where {_where(facts, rule)}, {subject} {first_does}{emphasis}."
-    return Sentence(f"{text} Where {second_where}, it {second_does}.", stated)
+    does = _does(facts, told[0], unit)
+    does_elsewhere = _does(facts, second[0], unit, is_named=False)
+    text = f"Where {where}, {subject} {does}{emphasis}. Where {_where(facts, second)}, it {does_elsewhere}."
+    return Sentence(text, stated)
 
 
-def _clearly_stronger(strong: SharedCurve, weak: SharedCurve) -> bool:
+def _is_stronger(strong: SharedCurve, weak: SharedCurve) -> bool:
     """Whether one range is clearly larger than another, of other rows, beyond the errors of both."""
-    error = math.hypot(_error(strong), _error(weak))
+    error = math.hypot(_range(strong).error, _range(weak).error)
     return strong.range >= STRONGER * weak.range and strong.range - weak.range > ERRORS * error
 
 
 def _two_strengths(
-    facts: FitFacts,
-    name: str,
-    subject: str,
-    curves: Sequence[SharedCurve],
-    output: OutputWords,
+    facts: FitFacts, subject: str, curves: Sequence[SharedCurve], output: OutputWords
 ) -> Sentence:
     """Where the curve has its largest and its smallest range; what averages hide; nothing where these are alike.
 
@@ -848,58 +776,48 @@ def _two_strengths(
     )
     if strongest.spread > HIDDEN * strongest.range:
         return _little_on_average(strongest, output)
-    if not _clearly_stronger(strongest, weakest):
+    if not _is_stronger(strongest, weakest):
         return NOTHING
-    largest = output.unit.effect(strongest.range)
-    where = _where(facts, facts.rule([strongest]))
-    text = f"{name} shifts {subject} by up to {largest} where {where}, {_by(facts, weakest, output.unit)}."
+    shifts = f"{feature_text(strongest.label)} shifts {subject}"
+    largest = f"by up to {output.unit.effect(strongest.range)} where {_where(facts, [strongest])}"
+    text = f"{shifts} {largest}, {_by(facts, weakest, output.unit)}."
     return Sentence(text, [_range(strongest), _range(weakest)])
 
 
 def _lie_on_both_sides(facts: FitFacts, curves: Sequence[SharedCurve]) -> bool:
     """Whether the first feature that effects depend on tells the rows of two curves apart."""
-    if not facts.dependence.moderators:
-        return False
-    moderator = facts.dependence.moderators[0]
-    first, second = (dict(facts.rule([curve]).conditions).get(moderator) for curve in curves)
-    return first is not None and second is not None and first.intersect(second).is_empty
+    for moderator in facts.dependence.moderators[:1]:
+        first, second = (dict(facts.rule([curve]).conditions).get(moderator) for curve in curves)
+        return first is not None and second is not None and first.intersect(second).is_empty
+    return False
 
 
 def _by(facts: FitFacts, curve: SharedCurve, unit: OutputUnit) -> str:
     """How far another curve ranges, and where: ``by up to 17 where workingday = 0``."""
-    where = _where(facts, facts.rule([curve]))
-    if curve.range <= FLAT * facts.largest_range:
-        return f"hardly at all where {where}"
-    return f"by up to {unit.effect(curve.range, bare=True)} where {where}"
+    size = f"by up to {unit.effect(curve.range, bare=True)}"
+    if curve.range <= facts.flat:
+        size = "hardly at all"
+    return f"{size} where {_where(facts, [curve])}"
 
 
 def _quiet(facts: FitFacts) -> Sentence:
     """Where predictions vary far less than overall: one region by its rule, several by their number."""
-    quiet = facts.quiet_regions
-    leaves = [] if facts.figures is None else facts.figures.leaves
-    stated = [
-        Fact("spread of predictions", leaf.spread, regions=(leaf.region,))
-        for leaf in leaves
-        if leaf.region in quiet
-    ]
+    quiet = [facts.figures.leaves[region] for region in facts.quiet_regions]
+    partition = facts.fitted.partition
+    where = f"In {len(quiet)} of {len(partition)} regions ({share(sum(leaf.share for leaf in quiet))} of the rows)"
     if len(quiet) == 1:
-        where = _where(facts, facts.fitted.partition.rules[quiet[0]])
-        return Sentence(f"Where {where}, predictions vary far less than overall.", stated)
-    quiet_share = share(sum(leaf.share for leaf in leaves if leaf.region in quiet))
-    regions = f"{len(quiet)} of {len(facts.fitted.partition)} regions"
-    text = f"In {regions} ({quiet_share} of the rows) predictions vary far less than overall."
-    return Sentence(text, stated)
+        rule = partition.rules[quiet[0].region]
+        where = f"Where {rule_in_sentence(rule, facts.vocabulary)},"
+    return Sentence(
+        f"{where} predictions vary far less than overall.", [_spread_fact(leaf) for leaf in quiet]
+    )
+
+
+def _spread_fact(leaf: NodeFigure) -> Fact:
+    return Fact("spread of predictions", leaf.spread, regions=(leaf.region,))
 
 
 # Regions of a report ------------------------------------------------------------------------------------
-
-
-def _curve_sentence(facts: FitFacts, curve: SharedCurve, output: OutputWords) -> Sentence:
-    does = _does(facts, curve, feature_text(curve.label), output.unit)
-    size = output.unit.effect(curve.range)
-    by = "" if size in does else f", by up to {size}"
-    text = f"{output.name} {does}{by}."
-    return Sentence(_capitalised(text), [_shape_fact(facts, curve), _range(curve)])
 
 
 def region_sentences(facts: FitFacts, region: int, output: OutputWords) -> list[Sentence]:
@@ -917,64 +835,62 @@ def region_sentences(facts: FitFacts, region: int, output: OutputWords) -> list[
         The first may be the heading of the region; empty where nothing is its own.
     """
     if region in facts.quiet_regions:
-        figures = facts.figures
-        spread = math.nan if figures is None else figures.leaves[region].spread
-        fact = Fact("spread of predictions", spread, regions=(region,))
-        return [Sentence("Predictions vary far less here than overall.", [fact])]
+        text = "Predictions vary far less here than overall."
+        return [Sentence(text, [_spread_fact(facts.figures.leaves[region])])]
     if facts.curves is None:
         return []
-    rule_here = facts.fitted.partition.rules[region]
     own = []
     for curve in facts.curves.in_region(region):
         # Along a feature that the region itself is cut on the curve is that of more rows.
         shared = facts.rule([curve]).conditions
-        own_cuts = [part[0] for part in rule_here.conditions if part not in shared]
+        conditions = facts.fitted.partition.rules[region].conditions
+        own_cuts = [part[0] for part in conditions if part not in shared]
         if curve.label in facts.curves.differs and curve.label not in own_cuts:
             own.append(curve)
     own.sort(key=lambda curve: -curve.range)
-    contrasts = [_contrast(facts, curve, output) for curve in own]
-    told = [sentence for sentence in contrasts if sentence][:MOST_CONTRASTS]
-    if not told and own and own[0].range > FLAT * facts.largest_range:
-        return [_curve_sentence(facts, own[0], output)]
-    return told
+    contrasts = [_contrast(facts, curve, facts.curves.of(curve.label), output) for curve in own]
+    contrasts = [sentence for sentence in contrasts if sentence][:MOST_CONTRASTS]
+    if contrasts or not own or own[0].range <= facts.flat:
+        return contrasts
+    largest = own[0]
+    does = _does(facts, largest, output.unit)
+    size = output.unit.effect(largest.range)
+    by = "" if size in does else f", by up to {size}"
+    text = _capitalised(f"{output.name} {does}{by}.")
+    return [Sentence(text, [_shape_fact(facts, largest), _range(largest)])]
 
 
-def _contrast(facts: FitFacts, here: SharedCurve, output: OutputWords) -> Sentence:
+def _contrast(
+    facts: FitFacts, here: SharedCurve, curves: Sequence[SharedCurve], output: OutputWords
+) -> Sentence:
     """What a feature does in a region, beside the curve of it that differs most; empty: much the same."""
-    if facts.curves is None:
-        return NOTHING
-    others = [other for other in facts.curves.of(here.label) if other is not here]
-    at_same_values = [other for other in others if len(common_levels(here, other)) > 1] or others
-    by_range = sorted(at_same_values, key=lambda curve: curve.range)
-    bar = FLAT * facts.largest_range
-    name = feature_text(here.label)
-    unit = output.unit
+    others = sorted((other for other in curves if other is not here), key=lambda other: other.range)
+    others = [other for other in others if len(common_levels(here, other)) > 1] or others
     stated = [_shape_fact(facts, here), _range(here)]
-    if here.range <= bar:
-        if not by_range or by_range[-1].range <= bar:
+    if here.range <= facts.flat:
+        if not others or others[-1].range <= facts.flat:
             return NOTHING
-        return Sentence(f"{name} hardly matters here.", [*stated, _range(by_range[-1])])
-    does = f"{output.name} {_does(facts, here, name, unit)}"
-    differing = [
-        other
-        for other in by_range
-        if shapes_differ(here, other, (facts.shape(here), facts.shape(other)))
-    ]
+        text = f"{feature_text(here.label)} hardly matters here."
+        return Sentence(text, [*stated, _range(others[-1])])
+    does = _capitalised(f"{output.name} {_does(facts, here, output.unit)}")
+    differing = [other for other in others if facts.shapes_differ(here, other)]
     if differing:
         other = max(differing, key=lambda curve: distance_apart(here, curve))
-        where = _where(facts, facts.rule([other]))
-        text = f"{does}; where {where}, it {_does(facts, other, '', unit)}."
-        return Sentence(_capitalised(text), [*stated, _shape_fact(facts, other)])
-    weaker = [other for other in by_range if _clearly_stronger(here, other)]
-    stronger = [other for other in reversed(by_range) if _clearly_stronger(other, here)]
-    if not weaker and not stronger:
-        return NOTHING
-    other = weaker[0] if weaker else stronger[0]
-    size = unit.effect(here.range)
+        does_there = _does(facts, other, output.unit, is_named=False)
+        text = f"{does}; where {_where(facts, [other])}, it {does_there}."
+        return Sentence(text, [*stated, _shape_fact(facts, other)])
+    size = output.unit.effect(here.range)
     by = "" if does.endswith(size) else f", by up to {size}"
-    only = "" if weaker else " only"
-    text = f"{does}{by}{only} ({_by(facts, other, unit)})."
-    return Sentence(_capitalised(text), [*stated, _range(other)])
+    weaker = [other for other in others if _is_stronger(here, other)]
+    stronger = [other for other in others if _is_stronger(other, here)]
+    if weaker:
+        other = weaker[0]
+    elif stronger:
+        other = stronger[-1]
+        by = f"{by} only"
+    else:
+        return NOTHING
+    return Sentence(f"{does}{by} ({_by(facts, other, output.unit)}).", [*stated, _range(other)])
 
 
 def _capitalised(text: str) -> str:
@@ -990,37 +906,40 @@ def _doubts(facts: FitFacts) -> list[Sentence]:
     first = facts.seldom_first_split
     stability = facts.fitted.stability
     if first is not None and stability is not None:
-        instead = f" (otherwise most often {feature_text(first.instead)})" if first.instead else ""
         text = (
             f"the first split, on {feature_text(first.column)}, came back in {first.count or 'none'} of "
-            f"{stability.searches} searches on half the rows{instead}"
+            f"{stability.searches} searches on half the rows"
         )
+        if first.instead:
+            text += f" (otherwise most often {feature_text(first.instead)})"
         if stability.score >= ALIKE:
             text += f", but their regions are nearly the same (adjusted Rand index {stability.score:.2f})."
         else:
             text += ": take the regions as tentative."
         doubts.append(Sentence(text, [Fact("halves", first.count, feature=first.column)]))
     small = facts.small_regions
-    stated = [
-        Fact("rows", facts.fitted.partition[region].n_samples, regions=(region,))
-        for region in small
-    ]
-    if 0 < len(small) <= MOST_BY_RULE:
-        rules = facts.fitted.partition.rules
-        where = word_list(
-            [f"where {_where(facts, rules[region])} (region {region})" for region in small]
-        )
-        text = f"{where}, there are only {stated[0].value:.0f} search rows: take it as a hint."
-        if len(small) > 1:
-            text = f"{where}, there are fewer than {FEW_ROWS} search rows each: take these regions as hints."
+    if small:
+        n_regions = len(facts.fitted.partition)
+        if len(small) <= MOST_BY_RULE:
+            rules = [rule_in_sentence(region.rule, facts.vocabulary) for region in small]
+            text = word_list(
+                [
+                    f"where {rule} (region {region.index})"
+                    for rule, region in zip(rules, small, strict=True)
+                ]
+            )
+            if len(small) == 1:
+                text += f", there are only {small[0].n_samples} search rows: take it as a hint."
+            else:
+                text += f", there are fewer than {FEW_ROWS} search rows each: take these regions as hints."
+        else:
+            numbers = word_list([str(region.index) for region in small])
+            text = f"{len(small)} of {n_regions} regions ({numbers})"
+            if len(small) == n_regions:
+                text = f"all {n_regions} regions"
+            text += f" have fewer than {FEW_ROWS} search rows each: take them as hints."
+        stated = [Fact("rows", region.n_samples, regions=(region.index,)) for region in small]
         doubts.append(Sentence(text, stated))
-    elif small:
-        numbers = word_list([str(region) for region in small])
-        of_all = f"{len(small)} of {len(facts.fitted.partition)} regions ({numbers})"
-        if len(small) == len(facts.fitted.partition):
-            of_all = f"all {len(small)} regions"
-        text = f"{of_all} have fewer than {FEW_ROWS} search rows each: take them as hints."
-        doubts.append(Sentence(text, [*stated, _n_regions(facts)]))
     doubts += [Sentence(_capitalised(text), [_stray(facts)]) for text in facts.wavering]
     return doubts
 
@@ -1037,25 +956,22 @@ def _stability(facts: FitFacts) -> Sentence:
 def _rows(facts: FitFacts) -> Sentence:
     """How many rows the table has, and which of them say what."""
     n_search, n_held_out = facts.n_search_rows, facts.n_held_out_rows
-    if n_search == 0:
-        return NOTHING
     n_rows = int(facts.diagnostics.get("plan", {}).get("available", n_search))
+    stated = [Fact("rows", n_search), Fact("rows", n_held_out, rows="held-out")]
+    text = f"Rows: {n_rows:,}."
+    if facts.is_constant:
+        return Sentence(text, stated)
     search_rows = f"{n_search:,} of them (search rows)"
     if n_search == n_rows:
         search_rows = "all of them"
-    stated = [Fact("rows", n_search), Fact("rows", n_held_out, rows="held-out")]
-    sentences = [f"Rows: {n_rows:,}."]
-    if facts.is_constant:
-        return Sentence(sentences[0], stated)
     if n_held_out > 0:
-        sentences.append(f"Regions, curves and means come from {search_rows};")
-        sentences.append(
-            f"% described and rows stray from {n_held_out:,} others, set aside before the search "
-            "(held-out rows)."
+        text += (
+            f" Regions, curves and means come from {search_rows}; % described and rows stray from "
+            f"{n_held_out:,} others, set aside before the search (held-out rows)."
         )
     else:
-        sentences.append(f"Regions, curves and figures come from {search_rows}.")
+        text += f" Regions, curves and figures come from {search_rows}."
     n_unused = n_rows - n_search - n_held_out
     if n_unused > 0:
-        sentences.append(f"{n_unused:,} were not used.")
-    return Sentence(" ".join(sentences), stated)
+        text += f" {n_unused:,} were not used."
+    return Sentence(text, stated)

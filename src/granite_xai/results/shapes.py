@@ -23,7 +23,6 @@ from granite_xai.regions import word_list
 from granite_xai.tables import Column
 
 DESCRIBED = 0.9  # share of a curve's variance that its shape describes
-FLAT = 0.05  # share of the largest range up to which a curve is flat
 ERRORS = 2.0  # standard errors that a range or a turn has to exceed
 TURN = 0.1  # share of the curve's range that a turn has to exceed
 LEVEL = 0.2  # share of the range by which a part may change that is called level
@@ -127,14 +126,14 @@ class _Points(NamedTuple):
         return float(self.errors[first] + self.errors[second])
 
 
-def shape_of(curve: SharedCurve, largest_range: float = 0.0) -> Shape:
+def shape_of(curve: SharedCurve, flat: float = 0.0) -> Shape:
     """Say what a curve does.
 
     Parameters
     ----------
     curve : SharedCurve
-    largest_range : float
-        Of all curves of the fit: a curve with less than a twentieth of it is flat.
+    flat : float
+        The range up to which a curve is flat beside others of the fit: a twentieth of the largest.
     """
     if curve.column is None:
         return Shape("effect", size=curve.range)
@@ -145,7 +144,7 @@ def shape_of(curve: SharedCurve, largest_range: float = 0.0) -> Shape:
     error = points.error_between(highest, lowest)
     if len(points.y) == 1:
         return _shape("constant", curve.column, points, [0], 0.0, 0.0)
-    if curve.range <= max(FLAT * largest_range, ERRORS * error) or curve.range == 0:
+    if curve.range <= max(flat, ERRORS * error) or curve.range == 0:
         return Shape("flat", size=curve.range, error=error)
     if len(points.y) == 2:
         return _shape("higher", curve.column, points, [highest, lowest], curve.range, error)
