@@ -389,6 +389,8 @@ def words_about(y, frame=FRAME):
         (FRAME["cnt"], "column cnt is y."),
         (FRAME["cnt"].to_numpy(dtype=float), "column cnt is y."),
         (FRAME["cnt"].tolist(), "column cnt is y."),
+        (FRAME["cnt"] / 7 * 7 * (1 + 1e-15 * DRAW.normal(size=N_COLUMN)), "column cnt is y."),
+        (FRAME["temp"].astype("float32"), "column temp is y."),
         (FRAME[["cnt"]], "column cnt is y."),
         (FRAME["color"], "column color is y."),
         (FRAME["color"].to_numpy(dtype=object), "column color is y."),

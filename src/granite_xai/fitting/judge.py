@@ -217,9 +217,6 @@ def _described_by_folds(result: FitResult, trees: Sequence[FoldTree]) -> Deferre
     fits = list(result.outputs.values()) or [result]
 
     def shares() -> DescribedShares:
-        if any(fit.shared_curves.value.needs_model for fit in fits):
-            # Curves alone do not predict: the model would be asked.
-            return _described_by_fit(result).value
         makers = [fit.curve_maker.value for fit in fits if fit.curve_maker is not None]
         with one_blas_thread():
             return _shares_by_folds(result, makers, trees)

@@ -22,6 +22,7 @@ SHOWN_ROWS = 5  # that a message names
 SMALLEST_WEIGHT = 1e-100
 LARGEST_WEIGHT = 1e100
 FEWEST_ROWS = 30  # of fewer, a column and y may agree by chance
+ROUND_OFF = 2.0**-23  # share of a number by which it changes in single precision, about
 NUMBERS = ("integer", "floating", "mixed-integer-float", "boolean")  # in the words of pandas
 ONE_VALUE = "Pass one value a row."
 NUMERIC_TARGET = "Pass a numeric target."
@@ -293,11 +294,14 @@ def _comparable(y: Any) -> NDArray[Any] | None:
 
 
 def _is_equal(column: Column, values: NDArray[Any]) -> bool:
-    """Whether a column holds the same numbers or the same texts."""
+    """Whether a column holds the same numbers, up to round-off, or the same texts."""
     if column.kind == "date":
         return False
     if column.kind == "numeric":
-        return values.dtype.kind != "U" and bool(np.array_equal(column.values, values))
+        if values.dtype.kind == "U":
+            return False
+        smallest = np.finfo(np.float64).eps * float(np.abs(values).max())
+        return np.allclose(column.values, values, rtol=ROUND_OFF, atol=smallest)
     return bool(column.values.tolist() == values.tolist())
 
 
