@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from granite_xai.algebra.interaction import Whole
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.typing import IntArray
@@ -217,6 +218,11 @@ def _described_by_folds(result: FitResult, trees: Sequence[FoldTree]) -> Deferre
     fits = list(result.outputs.values()) or [result]
 
     def shares() -> DescribedShares:
+        first = result.questions[0]
+        is_coe = isinstance(first.question.first.interaction, Whole)
+        if first.order > 1 and not is_coe:
+            # Interactions of other questions are told on the rows that made them (tests/spec/defaults.json).
+            return _described_by_fit(result).value
         makers = [fit.curve_maker.value for fit in fits if fit.curve_maker is not None]
         with one_blas_thread():
             return _shares_by_folds(result, makers, trees)
