@@ -23,6 +23,11 @@ def axis_of(values, effects=None, points=32):
     return FeatureAxis(column, "", counts, np.asarray(effects), points), counts
 
 
+def shares_of_rows(axis, counts):
+    """Heights of the bars, as numbers of rows."""
+    return (axis.bars(counts).y * counts.sum()).round(9).tolist()
+
+
 def ticks_of(values, letters, few=False):
     return axis_of(values)[0].ticks(letters, few)
 
@@ -117,7 +122,7 @@ def test_labels_stand_by_their_effect_and_rare_ones_together():
     axis, counts = axis_of(values)
     assert axis.texts[0] == names[-1]  # the highest effect
     assert axis.texts[-1] == "2 rare levels"
-    assert axis.bars(counts).rows.tolist() == [3] * MOST_LABELS + [2]
+    assert shares_of_rows(axis, counts) == [3] * MOST_LABELS + [2]
 
 
 def test_values_at_a_place_are_means_by_rows():
@@ -133,7 +138,7 @@ def test_missing_values_stand_last_with_their_share():
     assert axis.has_missing
     assert axis.x[-1] > 3.0
     assert axis.texts[-1].replace(" ", "") == "missing(25%)"
-    assert axis.bars(counts).rows.tolist() == [1, 1, 1, 1]
+    assert shares_of_rows(axis, counts) == [1, 1, 1, 1]
 
 
 def test_ordered_values_are_reached_between_the_ends_of_the_rows():
@@ -147,8 +152,8 @@ def test_ordered_values_are_reached_between_the_ends_of_the_rows():
 def test_bars_along_a_line_hold_all_rows():
     axis, counts = axis_of(np.linspace(0.0, 1.0, 200), points=20)
     bars = axis.bars(counts)
-    assert len(bars.rows) == len(bars.middles) == 30
-    assert sum(bars.rows) == 200
+    assert len(bars.y) == len(bars.middles) == 30
+    assert sum(bars.y) == pytest.approx(1.0)
 
 
 def test_names_keep_their_order_and_place_in_any_part_of_the_table():
@@ -167,14 +172,14 @@ def test_many_ordinal_levels_share_places_with_their_neighbours():
     axis = FeatureAxis(read_table(pd.DataFrame({"a": values}), missing="allow").columns[0])
     assert len(axis.x) <= 32
     assert np.concatenate(axis.groups).tolist() == list(range(50))
-    assert sum(axis.bars().rows) == 100
+    assert sum(axis.bars().y) == pytest.approx(1.0)
 
 
 def test_bars_of_whole_numbers_do_not_lie_on_each_other():
     axis, _ = axis_of(np.repeat(np.arange(24.0), 3))
     bars = axis.bars()
-    assert bars.rows.tolist() == [3.0] * 24
-    assert (bars.left[1:] > bars.right[:-1]).all()
+    assert bars.y.tolist() == [1 / 24] * 24
+    assert (bars.x[1:] > bars.end[:-1]).all()
 
 
 @pytest.mark.parametrize("values", [[np.nan, np.nan, 1.0], [np.nan, 1.0, 2.0]])
@@ -203,7 +208,7 @@ def test_any_feature_has_places_and_ticks_inside_its_axis(values):
     axis = FeatureAxis(column)
     low, high = axis.drawn_limits
     assert low < high
-    assert axis.bars().rows.sum() == len(column.values)
+    assert axis.bars().y.sum() == pytest.approx(1.0)
     for letters in (10, 40, 90):
         ticks = axis.ticks(letters)
         assert ticks

@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from granite_xai.document.chart import FeatureAxis
+from granite_xai.document.chart import Chart, FeatureAxis, Mark
 from granite_xai.document.svg import (
-    DrawnCurve,
     Frame,
-    Strip,
     curve_classes,
     element,
     paint_curves,
@@ -28,15 +26,16 @@ def axis_of(values):
     return FeatureAxis(read_table(pd.DataFrame({"x": values}), missing="allow").columns[0])
 
 
-def curve(axis, y, regions=None, label="", **entries):
+def curve(axis, y, regions=None, label="", mark=""):
     nothing = np.full(len(axis.x), np.nan)
-    bands = {"half_widths": nothing, "low": nothing, "high": nothing}
-    return DrawnCurve(y=np.array(y, dtype=float), regions=regions, label=label, **bands | entries)
+    y = np.array(y, dtype=float)
+    ends = {"low": nothing, "high": nothing}
+    return Mark("line", "", np.array(axis.x), y, regions=regions, label=label, mark=mark, **ends)
 
 
-def painted(axis, curves, **options):
-    settings = {"size": SIZE, "title": "prediction", "write": "{:g}".format} | options
-    return paint_curves(axis, curves, (0.0, 10.0), **settings)
+def painted(axis, curves, size=SIZE):
+    chart = Chart(axis, tuple(curves), "prediction")
+    return paint_curves(chart, (0.0, 10.0), size=size, write="{:g}".format)
 
 
 def test_text_is_escaped():
@@ -45,7 +44,7 @@ def test_text_is_escaped():
 
 
 def test_values_beyond_the_limits_lie_at_the_edge():
-    frame = Frame((100.0, 100.0), (10.0, 10.0, 10.0, 10.0), (0.0, 1.0), (0.0, 2.0))
+    frame = Frame((100.0, 100.0), 10.0, 90.0, 10.0, 90.0, (0.0, 1.0), (0.0, 2.0))
     assert (frame.x(0.5), frame.y(1.0)) == (50.0, 50.0)
     assert (frame.x(9.0), frame.y(-9.0)) == (90.0, 90.0)
 
@@ -94,9 +93,16 @@ def test_one_colour_is_one_region_and_shared_curves_have_inks_of_their_own():
 
 
 def overview(effects, shades, scope="all"):
-    strip = Strip("hr", "12", {scope: np.array(effects)}, {scope: np.array(shades)})
     return paint_overview(
-        [strip], (-1.0, 1.0), width=600.0, title="effect", write="{:g}".format, css_class="wide"
+        ["hr"],
+        ["12"],
+        {scope: np.array(effects)[:, None]},
+        {scope: np.array(shades)[:, None]},
+        (-1.0, 1.0),
+        width=600.0,
+        title="effect",
+        write="{:g}".format,
+        css_class="wide",
     )
 
 

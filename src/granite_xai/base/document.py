@@ -21,17 +21,12 @@ LONGEST_LABEL = 100  # characters of a node with its branches
 INDENT = "\u2003"  # em spaces: HTML and Markdown keep them
 ESCAPES = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
 
-REGION_COLORS = (
-    "#2a83ee",
-    "#b0560f",
-    "#35956a",
-    "#b94fb5",
-    "#bd8600",
-    "#3f86a3",
-    "#7a5cc9",
-    "#b3405f",
-)
-"""Of the first regions; legible on light and dark backgrounds. Further regions have none."""
+# Colour is the region, and nothing else: the rest is ink, grey, or another dash. The colours stay apart, from
+# each other and from the grey of all rows, for readers of any colour vision.
+ON_WHITE = ("#2a83ee", "#8f4200", "#35835a", "#ad3fa9", "#bd8600", "#265267", "#371a7d", "#670325")
+ON_DARK = ("#3f9bff", "#f9761f", "#9df3df", "#d9a3b8", "#ebe02a", "#35d0fb", "#a056cc", "#bb5438")
+ON_BOTH = ("#2a83ee", "#b0560f", "#35956a", "#b94fb5", "#bd8600", "#3f86a3", "#7a5cc9", "#b3405f")
+"""By the number of the region; notebooks do not say which paper they have. Further regions have no colour."""
 
 STYLE = """
 .granite-xai { max-width: 52rem; line-height: 1.45; }
@@ -102,8 +97,8 @@ class RegionLabel(NamedTuple):
 
 
 def region_color(number: int) -> str:
-    """Colour of a region; empty where there are more regions than colours."""
-    return REGION_COLORS[number] if 0 <= number < len(REGION_COLORS) else ""
+    """Colour of a region in a notebook; empty where there are more regions than colours."""
+    return ON_BOTH[number] if 0 <= number < len(ON_BOTH) else ""
 
 
 def _cell_html(cell: object) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,9 @@ from granite_xai.document.chart import (
     FeatureAxis,
     Mark,
     level_counts,
-    limits_of,
 )
 from granite_xai.document.figure import (
     SMALL,
-    Axes,
     Drawn,
     Palette,
     drawn_labels,
@@ -40,7 +39,7 @@ from granite_xai.document.figure import (
     key,
     look_of,
     most_columns,
-    paint,
+    paint_line,
     sheet,
 )
 from granite_xai.results.values import InScope, Scope, Values, chosen_question, shown_names
@@ -81,30 +80,21 @@ class Panel:
             is_large = self.disagreement >= LARGE_SHARE
             amount = f"over {share(LARGE_SHARE)}" if is_large else share(self.disagreement)
             note = f"heterogeneity {amount} of overall"
-        return Chart(self.axis, self.marks, self.scope.region, title_of(self.scope), note)
+        return Chart(self.axis, self.marks, title_of(self.scope), note)
 
-    def cells(self) -> list[tuple[Any, ...]]:
+    def cells(self) -> Iterator[tuple[Any, ...]]:
         """Cells of the frame: explanation, shape, curve, x, x_end, level, value, standard_error."""
-        cells: list[tuple[Any, ...]] = []
-        n_curves = 0
+        curves = [mark for mark in self.marks if mark.shape == "curve"]
         for mark in self.marks:
-            curve_number = None
-            if mark.shape == "curve":
-                curve_number = n_curves
-                n_curves += 1
+            number = curves.index(mark) if mark in curves else None
             unknown = [None] * len(mark.x)
-            points = zip(
-                mark.x.tolist(),
-                unknown if mark.end is None else mark.end.tolist(),
-                mark.texts or unknown,
-                mark.y.tolist(),
-                unknown if mark.errors is None else mark.errors.tolist(),
-                strict=True,
-            )
-            cells += [(mark.name, mark.shape, curve_number, *point) for point in points]
+            ends = unknown if mark.end is None else mark.end.tolist()
+            errors = unknown if mark.errors is None else mark.errors.tolist()
+            texts = mark.texts or unknown
+            for point in zip(mark.x.tolist(), ends, texts, mark.y.tolist(), errors, strict=True):
+                yield (mark.name, mark.shape, number, *point)
         if not math.isnan(self.disagreement):
-            cells.append(("disagreement", "text", None, None, None, None, self.disagreement, None))
-        return cells
+            yield ("disagreement", "text", None, None, None, None, self.disagreement, None)
 
 
 @dataclass(eq=False)
@@ -184,48 +174,46 @@ class EffectDisplay(Drawn):
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used, for Shapley values no more than 500.
         """
-        resolved = chosen_question(g, question)
-        sides = local_sides((resolved.question.first, resolved.question.second), explanations)
         whole_number("max_curves", max_curves, at_least=0, at_most=MOST_CURVES)
         whole_number("max_features", max_features, at_least=1)
+        resolved = chosen_question(g, question)
+        sides = local_sides(resolved, explanations)
         shown = Values.of_rows(g, X, None, sides, max_samples, sample_weight)
-        table = shown.table
-        chosen = None
-        if features is not None:
-            chosen = [table.names[table.resolve(label, "features")] for label in features]
-        sides = tuple(side.with_influence(Individual(chosen)) for side in sides)
+        sides = tuple(side.with_influence(Individual(features)) for side in sides)
         explained = shown.explained(sides)
+        table = shown.table
         places = list(range(len(explained.sets)))
         if features is None:
             places = _strongest(explained.scopes[0], resolved.loss)[:max_features]
-        tables = [table.take(in_scope.scope.rows) for in_scope in explained.scopes]
+        scopes = [
+            (scope, in_scope, table.take(scope.rows))
+            for scope, in_scope in zip(shown_scopes(shown), explained.scopes, strict=True)
+        ]
         panels = []
         for place in places:
             axis = FeatureAxis.of(table, table.names.index(explained.sets[place][0]), points)
-            steps = {
-                masking: intervals
-                for (masking, moved), intervals in explained.intervals.items()
-                if moved == Coalition([axis.column.position])
-            }
-            along_feature = []
-            parts = zip(shown_scopes(shown), explained.scopes, tables, strict=True)
-            for scope, in_scope, rows in parts:
+            moved = Coalition([axis.column.position])
+            overall = math.nan
+            of_feature = []
+            for scope, in_scope, rows in scopes:
                 feature = _FeatureInScope(shown, in_scope, rows, axis, points, max_curves, place)
-                marks = [feature.bars()]
-                for side, part in zip(sides, in_scope.parts, strict=True):
-                    marks += feature.marks(side, part, steps.get(side.masking), sides)
-                gap = np.nan
+                column = rows.columns[axis.column.position]
+                marks = [axis.bars(axis.counts_of(column))]
+                for number, side in enumerate(sides):
+                    steps = explained.intervals.get((side.masking, moved))
+                    dashed = len(sides) > 1 and number == 0  # of two lines
+                    marks += feature.marks(side, in_scope.parts[number], steps, dashed)
+                remaining = math.nan
                 if len(sides) == 2:
                     first, second = (part.values[:, place] for part in in_scope.parts)
                     gap = float(resolved.loss(first - second).mean())
-                along_feature.append((scope, tuple(marks), gap))
-            overall = along_feature[0][2]
-            panels.append(
-                tuple(
-                    Panel(scope, axis, marks, _remaining(gap, overall, len(marks) > 1))
-                    for scope, marks, gap in along_feature
-                )
-            )
+                    overall = gap if scope.region is None else overall
+                    if overall > 0:
+                        remaining = gap / overall
+                    elif len(marks) > 1:
+                        remaining = 0.0
+                of_feature.append(Panel(scope, axis, tuple(marks), remaining))
+            panels.append(tuple(of_feature))
         return cls(
             panels=tuple(panels),
             names=explained.names,
@@ -241,27 +229,39 @@ class EffectDisplay(Drawn):
         ax : Axes or array of Axes, optional
             Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
         """
-        features = len(self.panels)
-        scopes = len(self.panels[0])
-        lines, columns = grid_of(scopes, most_columns(ax, NARROWEST))
-        grid = (lines * features, columns)
-        places: list[int] = []
-        for number in range(features):
-            first = number * lines * columns
-            places += range(first, first + scopes)
+        n_features = len(self.panels)
+        n_scopes = len(self.panels[0])
+        lines, columns = grid_of(n_scopes, most_columns(ax, NARROWEST))
+        grid = (lines * n_features, columns)
+        places = [
+            line * lines * columns + scope
+            for line in range(n_features)
+            for scope in range(n_scopes)
+        ]
         size = (max(5.2, 2.6 * columns + 0.6), 2.9 * grid[0] + 0.9)
         drawn = sheet(ax, places, grid, size)
         names = drawn_labels(self.table.names, 24)
-        for k, panels in enumerate(self.panels):
-            name = names[panels[0].axis.column.position]
-            self._draw_feature(panels, drawn.axes[k * scopes : (k + 1) * scopes], columns, name)
-        shown = [names[panels[0].axis.column.position] for panels in self.panels]
-        of_what = " and ".join(shown) if features < 3 else f"{features} features"
+        what = "prediction"
+        if self.prediction != "predict":
+            what = drawable(shortened(self.prediction, 40))
+        features = []
+        for line, panels in enumerate(self.panels):
+            features.append(names[panels[0].axis.column.position])
+            axes = drawn.axes[line * n_scopes : (line + 1) * n_scopes]
+            paint_line(axes, [panel.chart for panel in panels], columns, (0.22, 0.16))
+            has_lines = any(len(panel.marks) > 1 for panel in panels)
+            for place, panel in enumerate(axes):
+                if not has_lines:
+                    panel.tick_params(labelleft=False, left=False)
+                if place % columns == 0:
+                    label = f"effect of {features[-1]}\non the {what}"
+                    panel.set_ylabel(label, fontsize=SMALL + 1)
+        of_what = " and ".join(features) if n_features < 3 else f"{n_features} features"
         where = "on all rows; one region"
-        if scopes > 1:
-            where = f"on all rows and in {scopes - 1} regions"
+        if n_scopes > 1:
+            where = f"on all rows and in {n_scopes - 1} regions"
         headline = f"{shown_names(self.names)} of {of_what}, {where}"
-        return self._keep(drawn, ax, headline, self._legend(drawn.palette), (features, scopes))
+        return self._keep(drawn, ax, headline, self._legend(drawn.palette), (n_features, n_scopes))
 
     def _legend(self, palette: Palette) -> list[Any]:
         from matplotlib.patches import Patch
@@ -275,25 +275,6 @@ class EffectDisplay(Drawn):
             label = AVERAGE.get(name) or MEANING[mark.shape].format(drawable(title(name)))
             handles.append(key(label, **look))
         return [*handles, Patch(color=palette.pale, label="where the rows lie")]
-
-    def _draw_feature(
-        self, panels: Sequence[Panel], axes: Sequence[Axes], columns: int, name: str
-    ) -> None:
-        """The panels of one feature, all on one scale."""
-        charts = [panel.chart for panel in panels]
-        low, high = limits_of(charts)
-        span = high - low or 1.0
-        has_lines = any(len(panel.marks) > 1 for panel in panels)
-        what = "prediction"
-        if self.prediction != "predict":
-            what = drawable(shortened(self.prediction, 40))
-        for i, (chart, ax) in enumerate(zip(charts, axes, strict=True)):
-            is_first = i % columns == 0
-            paint(ax, chart)
-            ax.set_ylim(low - 0.22 * span, high + 0.16 * span)
-            ax.tick_params(labelleft=is_first and has_lines, left=has_lines)
-            if is_first:
-                ax.set_ylabel(f"effect of {name}\non the {what}", fontsize=SMALL + 1)
 
     def frame(self) -> Any:
         """Everything drawn, one line a point: in the library of X.
@@ -321,13 +302,6 @@ def _strongest(in_scope: InScope, loss: Elementwise) -> list[int]:
         sizes = np.square(parts[0].values).mean(axis=0)
     order: list[int] = np.argsort(-sizes, kind="stable").tolist()
     return order
-
-
-def _remaining(gap: float, overall: float, has_lines: bool) -> float:
-    """Share of the disagreement of two explanations on all rows that is left; nan: nothing is compared."""
-    if overall > 0:
-        return gap / overall
-    return 0.0 if has_lines and not math.isnan(gap) else math.nan
 
 
 # What one explanation says about one feature in one scope ----------------------------------------------
@@ -376,7 +350,7 @@ class LevelsShown:
         return cls(codes, x, [texts[codes[i] + 1] for i in first], shares, grid)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _FeatureInScope:
     """One feature in one scope: what its marks are made of.
 
@@ -409,13 +383,19 @@ class _FeatureInScope:
         """The feature on the rows of the scope."""
         return self.table.columns[self.axis.column.position]
 
-    def bars(self) -> Mark:
-        """Where the rows lie."""
-        left, right, rows = self.axis.bars(self.axis.counts_of(self.column))
-        return Mark("bars", "rows", left, rows / max(self.table.n_rows, 1), end=right)
+    @cached_property
+    def levels(self) -> LevelsShown:
+        """The levels at which lines are drawn."""
+        return LevelsShown.of(self.axis, self.table, self.points)
+
+    @property
+    def regions(self) -> tuple[int, ...] | None:
+        """Whose colour the marks have."""
+        region = self.in_scope.scope.region
+        return None if region is None else (region,)
 
     def marks(
-        self, side: Explainer, part: Part, steps: Intervals | None, sides: Sequence[Explainer]
+        self, side: Explainer, part: Part, steps: Intervals | None, dashed: bool
     ) -> list[Mark]:
         """The marks of one explanation.
 
@@ -426,16 +406,15 @@ class _FeatureInScope:
             Its values in the scope.
         steps : Intervals, optional
             Of accumulated effects.
-        sides : sequence of Explainer
-            All that are drawn: of two lines the first is dashed.
+        dashed : bool
+            How a line is drawn.
         """
-        pure = side.interaction.key == "pure"
-        dashed = len(sides) > 1 and side is sides[0]
+        is_pure = side.interaction.key == "pure"
         if side.masking.key == "accumulated":
             if steps is None:
                 return []
-            return self._accumulated(part, steps, dashed=dashed, pure=pure)
-        if pure:
+            return self._accumulated(part, steps, dashed=dashed, is_pure=is_pure)
+        if is_pure:
             return [self._pure_line(part, dashed, marginal=side.masking.key == "marginal")]
         if side.interaction.key == "full":
             return self._full_curves(part)
@@ -447,11 +426,11 @@ class _FeatureInScope:
         generator = np.random.default_rng(self.shown.fitted.settings.seed)
         return np.sort(generator.choice(n_rows, size=min(size, n_rows), replace=False))
 
-    def _ice_curves(self, table: Table, levels: LevelsShown) -> FloatArray:
+    def _ice_curves(self, table: Table) -> FloatArray:
         """Predictions of the model for rows at the places, (rows, places)."""
         fitted = self.shown.fitted
-        curves = ice_curves(fitted.model, table, levels.grid, fitted.settings.resources)
-        return curves @ levels.shares
+        curves = ice_curves(fitted.model, table, self.levels.grid, fitted.settings.resources)
+        return curves @ self.levels.shares
 
     def _pure_line(self, part: Part, dashed: bool, *, marginal: bool) -> Mark:
         """An effect that depends on the feature alone: its value at some of the observed values.
@@ -461,16 +440,14 @@ class _FeatureInScope:
         shown: the few would make steps.
         """
         column = self.column
-        levels = LevelsShown.of(self.axis, self.table, self.points)
-        by_code = np.zeros(
-            (2, len(column.levels) + 1)
-        )  # that of missing values, -1, is the last entry
+        levels = self.levels
+        # That of missing values, whose code is -1, is the last entry.
+        by_code = np.zeros((2, len(column.levels) + 1))
         by_code[:, column.codes] = part.values[:, self.place], part.errors[:, self.place]
         effects, errors = by_code[:, levels.codes] @ levels.shares
         if marginal and column.position in self.in_scope.on_grid:
             shares = self.in_scope.weights / self.in_scope.weights.sum()
-            curves = self._ice_curves(self.table, levels)
-            effects = shares @ curves - shares @ self.in_scope.predictions
+            effects = shares @ self._ice_curves(self.table) - shares @ self.in_scope.predictions
         return Mark(
             "line",
             part.name,
@@ -479,73 +456,60 @@ class _FeatureInScope:
             levels.texts,
             errors=errors,
             joined=self.axis.ordered,
+            regions=self.regions,
             dashed=dashed,
         )
 
     def _full_curves(self, part: Part) -> list[Mark]:
         """The prediction of single rows along the feature, each counted from where its own effect is."""
         rows = self._sample_rows(self.max_curves)
-        levels = LevelsShown.of(self.axis, self.table, self.points)
+        levels = self.levels
         if not len(rows) or not len(levels.x):
             return []
-        curves = self._ice_curves(self.table.take(rows), levels)
         # At the row's own value its curve has the prediction of the row, and is to have its effect:
         # effect along the curve = prediction along the curve - (prediction of the row - effect of the row).
         in_scope = self.in_scope
         predictions = in_scope.on_grid.get(self.column.position, in_scope.predictions)
         shifts = predictions[rows] - part.values[rows, self.place]
+        look: dict[str, Any] = {"joined": self.axis.ordered, "regions": self.regions}
         return [
-            Mark("curve", part.name, levels.x, curve, levels.texts, joined=self.axis.ordered)
-            for curve in curves - shifts[:, None]
+            Mark("curve", part.name, levels.x, curve, levels.texts, **look)
+            for curve in self._ice_curves(self.table.take(rows)) - shifts[:, None]
         ]
 
     def _partial_points(self, part: Part, dashed: bool) -> list[Mark]:
-        """Effects of single rows against the value of the feature, and their mean along it."""
-        rows = self._sample_rows(4 * MOST_CURVES)
-        effects = part.values[:, self.place]
-        x = self.axis.of_rows(self.column)
-        placed = rows[np.isfinite(x[rows])]
-        names = [MISSING, *self.axis.names(self.column.levels)]
-        texts = [names[code + 1] for code in self.column.codes[placed]]
-        points = Mark("points", part.name, x[placed], effects[placed], texts, joined=False)
-        return [points, self._mean_line(part.name, x, effects, dashed)]
+        """Effects of single rows against the value of the feature, and their mean along it.
 
-    def _mean_line(self, name: str, x: FloatArray, effects: FloatArray, dashed: bool) -> Mark:
-        """Mean effect at each value, or in each tenth of the rows where there are many values.
-
-        Parameters
-        ----------
-        name : str
-            Of the explanation.
-        x, effects : arrays of shape (n_rows,)
-            Place on the axis (nan: none) and effect of each row.
-        dashed : bool
+        The mean at each value, or in each tenth of the rows where there are many values.
         """
-        column = self.column
-        groups = x if self.axis.labelled else column.codes
+        axis, column = self.axis, self.column
+        effects = part.values[:, self.place]
+        x = axis.of_rows(column)
+        names = [MISSING, *axis.names(column.levels)]
+        rows = self._sample_rows(4 * MOST_CURVES)
+        drawn = rows[np.isfinite(x[rows])]
+        texts = [names[code + 1] for code in column.codes[drawn]]
+        look: dict[str, Any] = {"regions": self.regions}
+        points = Mark("points", part.name, x[drawn], effects[drawn], texts, joined=False, **look)
+        groups = x if axis.labelled else column.codes
         # Tenths would flatten peaks that a line through few values shows, and look like disagreement.
-        if not self.axis.labelled and len(column.levels) > self.points:
+        if not axis.labelled and len(column.levels) > self.points:
             groups = dependence_bins(column)
         placed = np.flatnonzero(np.isfinite(x))
         _, first, bins = np.unique(groups[placed], return_index=True, return_inverse=True)
         counts = np.bincount(bins)
         middles = np.bincount(bins, weights=x[placed]) / counts
         means = np.bincount(bins, weights=effects[placed]) / counts
-        names: list[str | None] = [MISSING, *[None] * len(column.levels)]
-        if self.axis.labelled:
-            names[1:] = self.axis.names(column.levels)
+        if not axis.labelled:  # a tenth of the rows has no name
+            names[1:] = [None] * len(column.levels)
         order = np.argsort(middles, kind="stable")
-        return Mark(
-            "line",
-            name,
-            middles[order],
-            means[order],
-            [names[column.codes[placed[first[i]]] + 1] for i in order],
-            joined=self.axis.ordered,
-            dashed=dashed,
-        )
+        texts = [names[column.codes[placed[first[i]]] + 1] for i in order]
+        look |= {"joined": axis.ordered, "dashed": dashed}
+        return [points, Mark("line", part.name, middles[order], means[order], texts, **look)]
 
-    def _accumulated(self, part: Part, steps: Intervals, *, dashed: bool, pure: bool) -> list[Mark]:
+    def _accumulated(
+        self, part: Part, steps: Intervals, *, dashed: bool, is_pure: bool
+    ) -> list[Mark]:
         """ALE as one line where rows are; or the change of single rows across their interval.
 
         The latter start where the running sum is.
@@ -553,42 +517,32 @@ class _FeatureInScope:
         positions, intervals = steps.within(self.column)  # intervals of rows count from 1; 0: none
         edges = steps.fitted.levels[positions]
         x, texts = self.axis.places(edges), self.axis.names(edges)
+        n_edges = len(edges)
         changes = part.values[:, self.place]
-        counts = np.bincount(intervals, minlength=len(edges))[1:]
-        sums = np.bincount(intervals, weights=changes, minlength=len(edges))[1:]
+        counts = np.bincount(intervals, minlength=n_edges)[1:]
+        sums = np.bincount(intervals, weights=changes, minlength=n_edges)[1:]
         curve = np.append(0.0, np.cumsum(sums / np.maximum(counts, 1)))
         middles = (curve[:-1] + curve[1:]) / 2
         curve -= float(middles @ counts) / max(counts.sum(), 1)
-        if not pure:
+        look: dict[str, Any] = {"regions": self.regions}
+        if not is_pure:
             marks = []
             for row in self._sample_rows(self.max_curves).tolist():
                 end = int(intervals[row])
                 if end > 0:
                     span = slice(end - 1, end + 1)
                     changed = curve[end - 1] + np.array([0.0, changes[row]])
-                    marks.append(Mark("curve", part.name, x[span], changed, texts[span]))
+                    marks.append(Mark("curve", part.name, x[span], changed, texts[span], **look))
             return marks
         filled = np.flatnonzero(counts)  # intervals that hold rows
-        span = slice(0, 0)
-        if len(filled):
-            span = slice(filled[0], filled[-1] + 2)  # edges: one more than intervals
+        span = slice(filled[0], filled[-1] + 2) if len(filled) else slice(0, 0)
         # The error of a row is that of the mean change of its interval: their mean square is its variance. Intervals
         # hold different rows: these variances add up along the curve.
-        squares = np.bincount(
-            intervals, weights=np.square(part.errors[:, self.place]), minlength=len(edges)
-        )[1:]
-        errors = np.sqrt(np.append(0.0, np.cumsum(squares / np.maximum(counts, 1))))
-        return [
-            Mark(
-                "line",
-                part.name,
-                x[span],
-                curve[span],
-                texts[span],
-                errors=errors[span],
-                dashed=dashed,
-            )
-        ]
+        squares = np.square(part.errors[:, self.place])
+        sums = np.bincount(intervals, weights=squares, minlength=n_edges)[1:]
+        errors = np.sqrt(np.append(0.0, np.cumsum(sums / np.maximum(counts, 1))))
+        look |= {"errors": errors[span], "dashed": dashed}
+        return [Mark("line", part.name, x[span], curve[span], texts[span], **look)]
 
 
 # Several models ----------------------------------------------------------------------------------------
@@ -640,37 +594,30 @@ class ComparisonDisplay(Drawn):
     def plot(self, ax: Any = None) -> ComparisonDisplay:
         """Draw the curves; ``ax`` as in `EffectDisplay.plot`."""
         comparison = self.comparison
-        regions = len(comparison.partition)
-        grid = (len(self.positions), regions)
-        size = (max(6.0, 2.4 * regions + 0.6), 2.3 * grid[0] + 0.8)
-        drawn = sheet(ax, range(grid[0] * regions), grid, size)
         case = comparison.cases[0]
         scopes = [titled(scope, comparison.partition, case.values.table) for scope in case.scopes]
+        columns = len(scopes)
+        grid = (len(self.positions), columns)
+        size = (max(6.0, 2.4 * columns + 0.6), 2.3 * grid[0] + 0.8)
+        drawn = sheet(ax, range(grid[0] * columns), grid, size)
         for line, position in enumerate(self.positions):
+            axis = FeatureAxis.of(case.values.table, position)
             marks = self._marks(position)
-            axis = FeatureAxis.of(comparison.cases[0].values.table, position)
             charts = []
             for region, scope in enumerate(scopes):
-                own = tuple(mark for number, _, mark in marks if number == region)
-                charts.append(Chart(axis, own, region, title_of(scope) if line == 0 else ""))
-            low, high = limits_of(charts)
-            pad = 0.05 * (high - low or 1.0)
-            panels = drawn.axes[line * regions : (line + 1) * regions]
-            for region, (panel, chart) in enumerate(zip(panels, charts, strict=True)):
-                paint(panel, chart)
-                panel.set_ylim(low - pad, high + pad)
-                panel.tick_params(labelleft=region == 0)
+                own = tuple(mark for other, mark in marks if other.region == region)
+                charts.append(Chart(axis, own, title_of(scope) if line == 0 else ""))
+            paint_line(drawn.axes[line * columns : (line + 1) * columns], charts, columns)
         handles = [
-            key(label, color=CASES[i % len(CASES)])
-            for i, label in enumerate(drawn_labels(comparison.names, 40))
+            key(label, color=CASES[number % len(CASES)])
+            for number, label in enumerate(drawn_labels(comparison.names, 40))
         ]
         return self._keep(drawn, ax, "Average effects by case, in the same regions", handles)
 
-    def _marks(self, position: int) -> list[tuple[int, str, Mark]]:
-        """Region, rule and mark of each case."""
-        table = self.comparison.cases[0].values.table
-        axis = FeatureAxis.of(table, position)
-        colors = {name: CASES[i % len(CASES)] for i, name in enumerate(self.comparison.names)}
+    def _marks(self, position: int) -> list[tuple[Scope, Mark]]:
+        """Region and mark of each case."""
+        axis = FeatureAxis.of(self.comparison.cases[0].values.table, position)
+        names = list(self.comparison.names)
         marks = []
         for curve in self.comparison.curves(position):
             mark = Mark(
@@ -682,9 +629,9 @@ class ComparisonDisplay(Drawn):
                 low=curve.low,
                 high=curve.high,
                 joined=axis.ordered,
-                color=colors[curve.case],
+                color=CASES[names.index(curve.case) % len(CASES)],
             )
-            marks.append((curve.scope.region, curve.scope.rule, mark))
+            marks.append((curve.scope, mark))
         return marks
 
     def frame(self) -> Any:
@@ -695,8 +642,8 @@ class ComparisonDisplay(Drawn):
         table = self.comparison.cases[0].values.table
         lines = []
         for position in self.positions:
-            for region, rule, mark in self._marks(position):
-                head = (table.names[position], region, rule, mark.name)
+            for scope, mark in self._marks(position):
+                head = (table.names[position], scope.region, scope.rule, mark.name)
                 points = zip(mark.x.tolist(), mark.texts, mark.y, mark.low, mark.high, strict=True)  # type: ignore[arg-type]
                 lines += [(*head, *point) for point in points]
         return framed("set region rule case x level mean low high", lines, table)

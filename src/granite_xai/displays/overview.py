@@ -16,7 +16,7 @@ from granite_xai.base.options import whole_number
 from granite_xai.base.text import drawable, wrapped
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.displays.shown import local_sides, shown_scopes, title_of
-from granite_xai.document.chart import GREY, FeatureAxis, level_counts
+from granite_xai.document.chart import GREY, FeatureAxis, level_counts, value_ranks
 from granite_xai.document.figure import (
     SMALL,
     Axes,
@@ -31,7 +31,7 @@ from granite_xai.document.figure import (
     tidy,
 )
 from granite_xai.results.values import Scope, Values, chosen_question
-from granite_xai.tables import Column, Table
+from granite_xai.tables import LABELLED, Column, Table
 
 MOST_FEATURES = 20
 MOST_NAMES = (
@@ -43,58 +43,6 @@ BINS = 120  # from the smallest to the largest effect, in which dots are counted
 STEP = 0.11  # at most, between two dots of equal effect
 ROUNDING = 1e-9  # share of the largest mean size that is none
 MIXED = 0.618034  # places of dots of equal effect follow multiples of it: they mix all values
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Strip:
-    """One feature: the effect on each row, its line, and the colour of its value.
-
-    Parameters
-    ----------
-    column : Column
-    effects : array of shape (n_rows,)
-    lines : array of shape (n_rows,)
-        Numbers of the line of each row: 0, or that of its level where values have no order.
-    names : tuple of str
-        Of the lines of levels; none where there is one line.
-    ranks : array of shape (n_rows,)
-        Of the value, from 0, the lowest, to 1; nan: missing, or a value without an order.
-    """
-
-    column: Column
-    effects: FloatArray
-    lines: IntArray
-    names: tuple[str, ...]
-    ranks: FloatArray
-
-    @classmethod
-    def of(cls, column: Column, effects: FloatArray) -> Strip:
-        """That of a feature with the effects on all rows."""
-        if column.is_ordered:
-            return cls(column, effects, np.zeros(len(effects), np.intp), (), value_ranks(column))
-        counts = level_counts(column)
-        common = np.sort(np.argsort(-counts[1:], kind="stable")[:MOST_NAMES])
-        names = [str(column.levels[code]) for code in common]
-        line_of_level = np.full(1 + len(column.levels), len(common))
-        line_of_level[1 + common] = np.arange(len(common))
-        n_rare = len(column.levels) - len(common)
-        if n_rare:
-            names.append(count(n_rare, "rare level"))
-        if counts[0]:
-            line_of_level[0] = len(names)
-            names.append("missing")
-        unknown = np.full(len(effects), np.nan)
-        return cls(column, effects, line_of_level[column.codes + 1], tuple(names), unknown)
-
-    @property
-    def size(self) -> float:
-        """Mean absolute effect, by which features are ordered."""
-        return float(np.abs(self.effects).mean())
-
-    @property
-    def heights(self) -> list[float]:
-        """Of its lines."""
-        return [NAME_HEIGHT] * len(self.names) or [1.0]
 
 
 @dataclass(eq=False)
@@ -122,7 +70,8 @@ class OverviewDisplay(Drawn):
     ['feature', 'region', 'rule', 'row', 'x', 'level', 'effect']
     """
 
-    strips: tuple[Strip, ...] = field(repr=False)
+    columns: tuple[Column, ...] = field(repr=False)
+    effects: FloatArray = field(repr=False)  # (rows, features): each row in its region
     scopes: tuple[Scope, ...] = field(repr=False)
     explanation: str
     prediction: str
@@ -132,7 +81,7 @@ class OverviewDisplay(Drawn):
     @property
     def features(self) -> tuple[str, ...]:
         """The features shown, the most important one first."""
-        return tuple(strip.column.name for strip in self.strips)
+        return tuple(column.name for column in self.columns)
 
     @classmethod
     def from_estimator(
@@ -165,30 +114,24 @@ class OverviewDisplay(Drawn):
             Features, at most; how many are left out is written below them.
         """
         whole_number("max_features", max_features, at_least=1)
-        resolved = chosen_question(g, question)
-        sides = (resolved.question.first, resolved.question.second)
-        side = local_sides(sides, explanation)[0]
+        (side,) = local_sides(chosen_question(g, question), explanation)[:1]
         shown = Values.of_rows(g, X, None, [side], max_samples, sample_weight)
+        explained = shown.explained([side.with_influence(Individual(features))])
         table = shown.table
-        chosen = None
-        if features is not None:
-            chosen = [table.names[table.resolve(label, "features")] for label in features]
-        explained = shown.explained([side.with_influence(Individual(chosen))])
         effects = np.zeros((table.n_rows, len(explained.sets)))
         for in_scope in explained.scopes[1:] or explained.scopes:  # a single region is all rows
             effects[in_scope.scope.rows] = in_scope.parts[0].values
-        strips = [
-            Strip.of(table.columns[table.names.index(names[0])], effects[:, i])
-            for i, names in enumerate(explained.sets)
-        ]
-        strips.sort(key=lambda strip: -strip.size)
+        order = np.argsort(-np.abs(effects).mean(axis=0), kind="stable")
+        strongest = order[:max_features]
+        names = [explained.sets[place][0] for place in strongest]
         scopes = shown_scopes(shown)
         return cls(
-            strips=tuple(strips[:max_features]),
+            columns=tuple(table.columns[table.names.index(name)] for name in names),
+            effects=effects[:, strongest],
             scopes=scopes[1:] or scopes,
             explanation=explained.names[0],
             prediction=shown.fitted.model.label,
-            left_out=max(len(strips) - max_features, 0),
+            left_out=len(order) - len(strongest),
             table=table,
         )
 
@@ -197,24 +140,24 @@ class OverviewDisplay(Drawn):
         from matplotlib.cm import ScalarMappable
 
         grid = grid_of(len(self.scopes), most_columns(ax, 2.4, 4))
-        units = sum(sum(strip.heights) for strip in self.strips)
-        line = 0.42 if units <= 15 else 0.34  # inches
+        lines = [_lines(column) for column in self.columns]
+        units = sum(NAME_HEIGHT * len(levels) or 1.0 for levels, _ in lines)
+        inches = 0.42 if units <= 15 else 0.34  # of a line
         width = 5.2 if grid[1] == 1 else 2.5 * grid[1]
-        size = (width + 2.2, (line * units + 1.0) * grid[0] + 0.9)
+        size = (width + 2.2, (inches * units + 1.0) * grid[0] + 0.9)
         drawn = sheet(ax, range(len(self.scopes)), grid, size)
         palette = drawn.palette
         colors = _value_colors(palette)
-        every = np.concatenate([strip.effects for strip in self.strips])
-        low, high = float(min(every.min(), 0.0)), float(max(every.max(), 0.0))
-        pad = 0.04 * (high - low or 1.0)
+        low, high = min(self.effects.min(), 0.0), max(self.effects.max(), 0.0)
+        span = float(high - low) or 1.0
         what = "prediction" if self.prediction == "predict" else drawable(self.prediction)
-        for i, (panel, scope) in enumerate(zip(drawn.axes, self.scopes, strict=True)):
-            self._draw_panel(panel, scope, (low, high), palette, colors)
-            panel.set_xlim(low - pad, high + 0.22 * (high - low or 1.0))
-            panel.tick_params(axis="y", length=0, labelleft=i % drawn.columns == 0)
-            if i + drawn.columns >= len(self.scopes):
+        for place, (panel, scope) in enumerate(zip(drawn.axes, self.scopes, strict=True)):
+            self._draw_panel(panel, scope, lines, (low, high), palette, colors)
+            panel.set_xlim(low - 0.04 * span, high + 0.22 * span)
+            panel.tick_params(axis="y", length=0, labelleft=place % drawn.columns == 0)
+            if place + drawn.columns >= len(self.scopes):
                 panel.set_xlabel(wrapped(f"effect on the {what}", 44, 2), fontsize=SMALL + 1)
-        if any(np.isfinite(strip.ranks).any() for strip in self.strips):
+        if any(column.is_ordered for column in self.columns):
             bar = drawn.figure.colorbar(
                 ScalarMappable(cmap=colors), ax=list(drawn.axes), shrink=0.6, pad=0.02, aspect=30
             )
@@ -233,62 +176,53 @@ class OverviewDisplay(Drawn):
         self,
         ax: Axes,
         scope: Scope,
+        lines: Sequence[tuple[list[str], IntArray]],
         limits: tuple[float, float],
         palette: Palette,
         colors: Any,
     ) -> None:
+        """The lines of all features; those of levels are lower than others."""
         tidy(ax)
         ax.spines["left"].set_visible(False)
         ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=1)
         ax.locator_params(axis="x", nbins=5)
-        names = drawn_labels(self.features, 30)
+        aside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "right"}
+        dot: dict[str, Any] = {"linewidths": 0, "zorder": 3, "alpha": 0.85}
+        dot["s"] = float(np.clip(9000 / max(len(scope.rows), 1), 2.0, 12.0))
+        sizes = np.abs(self.effects[scope.rows]).mean(axis=0)
+        largest = np.abs(self.effects[:, 0]).mean()
+        long_names = drawn_labels(self.features, 30)
         short_names = drawn_labels(self.features, 16)
         ticks, labels, top = [], [], 0.0
-        size = float(np.clip(9000 / max(len(scope.rows), 1), 2.0, 12.0))
-        for name, short, strip in zip(names, short_names, self.strips, strict=True):
-            levels = drawn_labels(strip.names, 16)
-            heads = [f"{short}: {level}" for level in levels[:1]] + levels[1:]
+        for number, (levels, line_of_row) in enumerate(lines):
+            effects = self.effects[:, number]
+            ranks = value_ranks(self.columns[number])
+            names = drawn_labels(levels, 16)
+            names[:1] = [f"{short_names[number]}: {name}" for name in names[:1]]
+            height = NAME_HEIGHT if names else 1.0
             start = top
-            for line, (height, label) in enumerate(
-                zip(strip.heights, heads or [wrapped(name, 24, 2)], strict=True)
-            ):
-                ticks.append(top + height / 2)
-                labels.append(label)
-                rows = scope.rows[strip.lines[scope.rows] == line]
-                y = top + height / 2 - height * spread(strip.effects[rows], limits)
-                self._draw_dots(ax, strip, rows, y, size, colors)
+            for line, name in enumerate(names or [wrapped(long_names[number], 24, 2)]):
+                middle = top + height / 2
+                ticks.append(middle)
+                labels.append(name)
+                rows = scope.rows[line_of_row[scope.rows] == line]
+                y = middle - height * spread(effects[rows], limits)
+                is_ranked = np.isfinite(ranks[rows]) & (not levels)
+                look = {**dot, "rasterized": len(rows) > 2000}
+                grey, ranked = rows[~is_ranked], rows[is_ranked]
+                if len(grey):
+                    ax.scatter(effects[grey], y[~is_ranked], color=GREY, **look)
+                if len(ranked):
+                    look |= {"c": ranks[ranked], "cmap": colors, "vmin": 0, "vmax": 1}
+                    ax.scatter(effects[ranked], y[is_ranked], **look)
                 top += height
             ax.axhline(top, color=palette.pale, linewidth=0.5, zorder=0)
-            own = float(np.abs(strip.effects[scope.rows]).mean())
-            text = amount(own if own > ROUNDING * self.strips[0].size else 0.0)
-            side: dict[str, Any] = {
-                "transform": ax.get_yaxis_transform(),
-                "ha": "right",
-                "va": "center",
-            }
-            ax.text(1.0, (start + top) / 2, text, fontsize=SMALL, **side)
+            text = amount(sizes[number] if sizes[number] > ROUNDING * largest else 0.0)
+            ax.text(1.0, (start + top) / 2, text, fontsize=SMALL, va="center", **aside)
         ax.set_yticks(ticks, labels, fontsize=SMALL)
         ax.set_ylim(top + 0.1, -0.55)
-        ax.text(
-            1.0, -0.1, "mean size", fontsize=SMALL - 1, color=GREY, ha="right", va="bottom",
-            transform=ax.get_yaxis_transform(),
-        )  # fmt: skip
+        ax.text(1.0, -0.1, "mean size", fontsize=SMALL - 1, color=GREY, va="bottom", **aside)
         set_title(ax, title_of(scope))
-
-    def _draw_dots(
-        self, ax: Axes, strip: Strip, rows: IntArray, y: FloatArray, size: float, colors: Any
-    ) -> None:
-        """The rows of one line, the colours of their values mixed; missing and unordered ones grey."""
-        ranks = strip.ranks[rows]
-        known = np.isfinite(ranks)
-        look: dict[str, Any] = {"s": size, "linewidths": 0, "zorder": 3, "alpha": 0.85}
-        look["rasterized"] = len(rows) > 2000
-        effects = strip.effects[rows]
-        if not known.all():
-            ax.scatter(effects[~known], y[~known], color=GREY, **look)
-        if known.any():
-            place = ranks[known]
-            ax.scatter(effects[known], y[known], c=place, cmap=colors, vmin=0, vmax=1, **look)
 
     def frame(self) -> Any:
         """Everything drawn, one line a dot: in the library of X.
@@ -297,20 +231,41 @@ class OverviewDisplay(Drawn):
         is no number), level (null for numbers), effect.
         """
         lines = []
-        for strip in self.strips:
-            column = strip.column
-            numbers = FeatureAxis(column).names(column.levels)
+        for number, column in enumerate(self.columns):
+            texts = FeatureAxis(column).names(column.levels)
+            if column.kind in LABELLED:
+                texts = [str(level) for level in column.levels]
+            numbers = [None] * len(texts)
+            if column.kind == "numeric":
+                numbers = column.levels.tolist()
             for scope in self.scopes:
                 for row in scope.rows.tolist():
-                    code = int(column.codes[row])
-                    x, level = None, None
-                    if code >= 0 and column.kind == "numeric":
-                        x = float(column.levels[code])
-                    elif code >= 0:
-                        level = numbers[code] if column.kind == "date" else str(column.levels[code])
+                    code = column.codes[row]  # of a missing value -1, the last entry
                     head = (column.name, scope.region, scope.rule, row)
-                    lines.append((*head, x, level, float(strip.effects[row])))
+                    value = ([*numbers, None][code], [*texts, None][code])
+                    lines.append((*head, *value, float(self.effects[row, number])))
         return framed("feature region rule row x level effect", lines, self.table)
+
+
+def _lines(column: Column) -> tuple[list[str], IntArray]:
+    """Names of the lines of a feature, and the line of each row.
+
+    Values with an order have one line without a name; of others levels have one each, and rarer ones share one.
+    """
+    if column.is_ordered:
+        return [], np.zeros(len(column.codes), dtype=np.intp)
+    counts = level_counts(column)
+    common = np.sort(np.argsort(-counts[1:], kind="stable")[:MOST_NAMES])
+    names = [str(column.levels[code]) for code in common]
+    line_of_level = np.full(1 + len(column.levels), len(common))
+    line_of_level[1 + common] = np.arange(len(common))
+    n_rare = len(column.levels) - len(common)
+    if n_rare:
+        names.append(count(n_rare, "rare level"))
+    if counts[0]:
+        line_of_level[0] = len(names)
+        names.append("missing")
+    return names, line_of_level[column.codes + 1]
 
 
 def _value_colors(palette: Palette) -> Any:
@@ -357,15 +312,3 @@ def spread(effects: FloatArray, limits: tuple[float, float]) -> FloatArray:
     inside = np.maximum(counts[bins] - 1, 1)
     places = np.where(inside < 12, ranks / inside, (ranks * MIXED + 0.5) % 1.0) - 0.5
     return np.where(counts[bins] > 1, places * heights[bins], 0.0)
-
-
-def value_ranks(column: Column) -> FloatArray:
-    """Where the value of each row stands among those of all rows: 0 lowest, 1 highest, nan missing.
-
-    Equal values have the same rank, in the middle of their rows.
-    """
-    counts = level_counts(column)[1:]
-    middles = np.cumsum(counts) - counts / 2
-    if len(middles) > 1:
-        middles = (middles - middles[0]) / (middles[-1] - middles[0])
-    return np.append(middles, np.nan)[column.codes]

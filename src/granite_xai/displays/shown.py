@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import rows_of
@@ -16,13 +17,12 @@ from granite_xai.tables import Table
 TITLE_NAME = 24  # letters of the name of a feature in a title
 
 
-def local_sides(question_sides: tuple[Explainer, Explainer], wanted: Any) -> tuple[Explainer, ...]:
+def local_sides(question: ResolvedQuestion, wanted: Any) -> tuple[Explainer, ...]:
     """Explanations that are effects of single features on single predictions.
 
     Parameters
     ----------
-    question_sides : pair of Explainer
-        The sides of the question.
+    question : ResolvedQuestion
     wanted : name, Explainer, sequence of these, or None
         None: the sides of the question where they are such effects, otherwise ICE and PDP.
 
@@ -35,7 +35,7 @@ def local_sides(question_sides: tuple[Explainer, Explainer], wanted: Any) -> tup
     def is_shown(side: Explainer) -> bool:
         return side.influence.key == "individual" and _is_local_effect(side)
 
-    sides = sides_shown(question_sides, wanted, is_shown)
+    sides = sides_shown((question.question.first, question.question.second), wanted, is_shown)
     for side in sides:
         if not _is_local_effect(side):
             name = side.name or "an explanation"

@@ -14,7 +14,7 @@ import numpy as np
 
 from granite_xai.base.numbers import column_number, share, with_minus
 from granite_xai.base.text import MISSING, distinct_labels
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.tables import LABELLED, Column, Table
 
 FEW_VALUES = 4  # that are points with room around them, and all have a tick
@@ -31,19 +31,16 @@ SLACK = 1e-9  # share of a step by which rounding may miss a round number
 ERRORS = 2.0  # standard errors on both sides of a line
 LARGEST_LOG = 709.0  # of a float
 TINY = 1e-300  # instead of a sum of 0 that is divided by
-
-# Colour is the region, and nothing else: the rest is ink, grey, or another dash. The colours stay apart, from
-# each other and from the grey of all rows, for readers of any colour vision.
 BLUE = "#0072B2"
 ORANGE = "#D55E00"
 BLACK = "#222222"
 GREY = "#8C8C8C"
 PALE = "#D9D9D9"
 CASES = (BLUE, ORANGE, "#009E73", "#CC79A7", GREY)  # models or tables that are compared
-ON_WHITE = ("#2a83ee", "#8f4200", "#35835a", "#ad3fa9", "#bd8600", "#265267", "#371a7d", "#670325")
-ON_DARK = ("#3f9bff", "#f9761f", "#9df3df", "#d9a3b8", "#ebe02a", "#35d0fb", "#a056cc", "#bb5438")
-REGIONS = tuple(zip(ON_WHITE, ON_DARK, strict=True))  # by the number of the region
-EVERYONE = ("#8d9298", "#7d848b")  # all rows, and regions beyond the palette
+EVERYONE = (
+    "#8d9298",
+    "#7d848b",
+)  # all rows, and regions beyond the palette: on white, on dark paper
 
 
 # The axis of a feature ---------------------------------------------------------------------------------
@@ -55,19 +52,6 @@ class Tick(NamedTuple):
     place: float
     text: str
     full_text: str
-
-
-class Bars(NamedTuple):
-    """Left and right ends of bars along an axis, and the rows of each (their weight)."""
-
-    left: FloatArray
-    right: FloatArray
-    rows: FloatArray
-
-    @property
-    def middles(self) -> FloatArray:
-        """Half way between the ends."""
-        return (self.left + self.right) / 2
 
 
 class FeatureAxis:
@@ -132,26 +116,18 @@ class FeatureAxis:
         self.labelled = column.kind in LABELLED
         self.ordered = column.is_ordered
         self.log = False
-        self.note = ""
-        present = self.counts[1:]
-        self.groups = self._groups(present, effects, most_places, also)
+        self.note = "days" if column.levels.dtype.kind == "m" else ""
+        self.groups = self._groups(self.counts[1:], effects, most_places, also)
         self._numbers = _days_or_numbers(column.levels, column.kind)
         if self.style == "line" and column.kind == "numeric":
-            self._unskew(present)
-        if column.levels.dtype.kind == "m":
-            self.note = "days"
+            self._unskew(self.counts[1:])
         if self.labelled:
-            self.x = [float(place) for place in range(len(self.groups))]
-            places = zip(self.groups, self.x, strict=True)
-            self._numbers = np.zeros(len(column.levels))
-            for group, place in places:
+            for place, group in enumerate(self.groups):
                 self._numbers[group] = place
-        else:
-            self.x = [float(self._numbers[group[0]]) for group in self.groups]
+        self.x = [float(self._numbers[group[0]]) for group in self.groups]
         self.texts = [self._text(group) for group in self.groups]
-        self.limits = self._limits()
+        self._set_ends()
         self.has_missing = bool(self.counts[0] > 0)
-        self.missing_place = self._missing_place()
         if self.has_missing:
             self.groups.append(np.array([-1]))
             self.x.append(self.missing_place)
@@ -228,35 +204,29 @@ class FeatureAxis:
             return str(level.astype("M8[D]"))
         return str(level)
 
-    def _limits(self) -> tuple[float, float]:
-        """Ends of the axis; single values and names have half a step of room around them."""
+    def _set_ends(self) -> None:
+        """Ends of the axis and the place of missing values; names and single values have half a step around them."""
         first, last = (min(self.x), max(self.x)) if self.x else (0.0, 0.0)
-        if self.labelled:
-            return -0.5, max(last, 0.0) + 0.5
-        if self.style != "points":
-            return first, last
-        room = 0.5 * (last - first) / max(len(self.x) - 1, 1) or 0.5
-        return first - room, last + room
-
-    def _missing_place(self) -> float:
-        low, high = self.limits
-        if self.labelled:
-            return high + 0.5
-        if self.style == "points":
-            return high + (high - max(self.x, default=high))
-        end = self.scaled(high)
-        return float(self.unscaled(end + MISSING_GAP * (end - self.scaled(low))))
+        if self.labelled or self.style == "points":
+            steps = 1.0 if self.labelled else (last - first) / max(len(self.x) - 1, 1)
+            room = steps / 2 or 0.5
+            self.limits = first - room, last + room
+            self.missing_place = last + 2 * room
+            self._end_behind_missing = last + 3 * room
+        else:
+            start, end = self.scaled(first), self.scaled(last)
+            missing = end + MISSING_GAP * (end - start)
+            self.limits = first, last
+            self.missing_place = float(self.unscaled(missing))
+            self._end_behind_missing = float(
+                self.unscaled(missing + MISSING_GAP / 2 * (missing - start))
+            )
 
     @property
     def drawn_limits(self) -> tuple[float, float]:
         """Ends of the axis, with room for missing values where there are some."""
         low, high = self.limits
-        if not self.has_missing:
-            return low, high
-        if self.labelled or self.style == "points":
-            return low, 2 * self.missing_place - high
-        end = self.scaled(self.missing_place)
-        return low, float(self.unscaled(end + MISSING_GAP / 2 * (end - self.scaled(low))))
+        return low, self._end_behind_missing if self.has_missing else high
 
     def scaled(self, place: Any) -> Any:
         """Places on the scale of the axis: their logarithms, or as they are."""
@@ -308,20 +278,18 @@ class FeatureAxis:
         codes = numbers[column.codes + 1]
         return np.bincount(codes[codes >= 0], minlength=len(number) + 1).astype(np.float64)
 
-    def at_places(self, values: FloatArray, line_of_level: IntArray | None = None) -> FloatArray:
-        """Values at the places: means over their levels, by rows, (n_places, ...).
+    def at_places(self, values: FloatArray) -> FloatArray:
+        """Values at the places, means over their levels by rows, (n_places, ...).
 
         Parameters
         ----------
-        values : array of shape (n_lines, ...)
-        line_of_level : array of shape (1 + n_levels,), optional
-            Line of each level among the values, missing first. None: the values have one for each.
+        values : array of shape (1 + n_levels, ...)
+            Of each level, missing first.
         """
         means = []
         for group in self.groups:
-            lines = group + 1 if line_of_level is None else line_of_level[group + 1]
             counts = self.counts[group + 1]
-            means.append(counts / max(counts.sum(), TINY) @ values[lines])
+            means.append(counts / max(counts.sum(), TINY) @ values[group + 1])
         return np.array(means, dtype=np.float64)
 
     def reaches(self, counts: FloatArray) -> list[bool]:
@@ -343,8 +311,8 @@ class FeatureAxis:
             reached.append(occurs)
         return reached
 
-    def bars(self, counts: FloatArray | None = None) -> Bars:
-        """Bars that show where rows lie: one a place, or equally wide ones along a line.
+    def bars(self, counts: FloatArray | None = None) -> Mark:
+        """Bars that show where rows lie: one a place, or equally wide ones along a line; their shares of the rows.
 
         Parameters
         ----------
@@ -354,24 +322,23 @@ class FeatureAxis:
         counts = self.counts if counts is None else counts
         x = self.scaled(np.array(self.x))
         every_level_has_a_place = self.n_present == len(self.counts) - 1
-        if self.labelled or self.style != "line" or every_level_has_a_place:
+        if self.style != "line" or every_level_has_a_place:
             rows = np.array([counts[group + 1].sum() for group in self.groups], dtype=np.float64)
             steps = np.diff(np.sort(x[: self.n_present]))
-            half = HALF_BAR * float(steps.min(initial=np.inf))
-            if not math.isfinite(half):
-                half = HALF_BAR
-            return Bars(self.unscaled(x - half), self.unscaled(x + half), rows)
-        low, high = self.scaled(np.array(self.limits))
-        edges = np.linspace(low, high, BARS + 1)
-        drawn = np.isfinite(self._numbers)
-        places = np.clip(self.scaled(self._numbers[drawn]), low, high)
-        rows = np.histogram(places, edges, weights=counts[1:][drawn])[0]
-        left, right = edges[:-1], edges[1:]
-        if self.has_missing:
-            half = (right[0] - left[0]) / 2
-            left, right = np.append(left, x[-1] - half), np.append(right, x[-1] + half)
-            rows = np.append(rows, counts[0])
-        return Bars(self.unscaled(left), self.unscaled(right), rows)
+            half = HALF_BAR * (float(steps.min()) if len(steps) else 1.0)
+            left, right = x - half, x + half
+        else:
+            low, high = self.scaled(np.array(self.limits))
+            drawn = np.isfinite(self._numbers)
+            places = np.clip(self.scaled(self._numbers[drawn]), low, high)
+            rows, edges = np.histogram(places, BARS, (low, high), weights=counts[1:][drawn])
+            left, right = edges[:-1], edges[1:]
+            if self.has_missing:
+                half = (right[0] - left[0]) / 2
+                left, right = np.append(left, x[-1] - half), np.append(right, x[-1] + half)
+                rows = np.append(rows, counts[0])
+        shares = rows / max(counts.sum(), 1.0)
+        return Mark("bars", "rows", self.unscaled(left), shares, end=self.unscaled(right))
 
     def ticks(self, letters: float, few: bool = False) -> list[Tick]:
         """Ticks with texts that fit side by side.
@@ -387,13 +354,10 @@ class FeatureAxis:
         if self.column.kind == "numeric":
             texts = [with_minus(text) for text in texts]
         named = [Tick(place, text, text) for place, text in zip(self.x, texts, strict=True)]
-        missing = []
-        if self.has_missing:
-            missing = [named[-1]._replace(text=MISSING)]
-            named[-1:] = missing
+        missing = [named.pop()._replace(text=MISSING)] if self.has_missing else []
         room = max(2, int(letters / NUMBER_LETTERS))
         if self.labelled or self.n_present <= min(room, FEW_VALUES):
-            return _ticks_of_names(named, letters)
+            return _ticks_of_names([*named, *missing], letters)
         low, end = self.limits
         if missing:  # its text needs room
             taken = max(MISSING_LETTERS / max(letters, 1) - MISSING_GAP, 0.0)
@@ -550,14 +514,17 @@ def date_ticks(low: float, high: float, letters: float) -> list[Tick]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mark:
-    """One thing drawn along an axis: a thick line with its band, a thin curve of one row, points, or bars.
+    """One thing drawn along an axis.
 
     Parameters
     ----------
-    shape : "line", "curve", "points" or "bars"
+    shape : "line", "curve", "points", "band" or "bars"
+        A thick line with the band of its interval, a thin curve of one row, points, the band in which the curves of
+        most rows lie, or bars.
     name : str
         What it is of: an explanation, a case, the rows.
     x, y : arrays of shape (n,)
+        NaN where it has no value.
     texts : sequence of str or None
         What the places are called, "missing" where a value is missing; None for numbers.
     errors : array of shape (n,), optional
@@ -568,12 +535,21 @@ class Mark:
         Right ends of bars.
     joined : bool
         Whether a line joins the places; missing values always stand alone.
+    regions : tuple of int or None
+        Whose colour it has, and with which it is shown; None: all rows.
     color : str
-        Empty: that of the chart.
+        Empty: that of its regions.
     dashed : bool
+        Whether it is there to be compared with another one.
+    label, mark : str
+        What stands at its end, and where there is little room.
+    is_outer : array of shape (n,), optional
+        Where it lies beyond the range that sentences state: thin there. None: nowhere.
+    is_passed : array of shape (n,), optional
+        Which places its line passes over, because no row has them. None: none.
     """
 
-    shape: Literal["line", "curve", "points", "bars"]
+    shape: Literal["line", "curve", "points", "band", "bars"]
     name: str
     x: FloatArray
     y: FloatArray
@@ -583,8 +559,18 @@ class Mark:
     high: FloatArray | None = None
     end: FloatArray | None = None
     joined: bool = True
+    regions: tuple[int, ...] | None = None
     color: str = ""
     dashed: bool = False
+    label: str = ""
+    mark: str = ""
+    is_outer: BoolArray | None = None
+    is_passed: BoolArray | None = None
+
+    @property
+    def middles(self) -> FloatArray:
+        """Half way between the ends of bars."""
+        return self.x if self.end is None else (self.x + self.end) / 2
 
     @property
     def interval(self) -> tuple[FloatArray | None, FloatArray | None]:
@@ -596,35 +582,47 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chart:
-    """Marks above the axis of a feature.
+    """Marks above the axis of a feature; pages paint it as SVG, displays on Axes.
 
     Parameters
     ----------
     axis : FeatureAxis
     marks : tuple of Mark
-    region : int or None
-        Whose colour its marks have; None: all rows.
     title : str
+        On a page that of its vertical axis.
     note : str
         What stands in its corner.
     """
 
     axis: FeatureAxis
     marks: tuple[Mark, ...]
-    region: int | None = None
     title: str = ""
     note: str = ""
 
 
 def limits_of(charts: Sequence[Chart]) -> tuple[float, float]:
     """The lowest and the highest value of the marks of some charts but bars; (0, 1) where there are none."""
-    ends = []
+    ends = [np.zeros(0)]
     for chart in charts:
         for mark in chart.marks:
             if mark.shape != "bars":
                 ends += [values for values in (mark.y, *mark.interval) if values is not None]
-    heights = np.concatenate([*ends, np.zeros(0)])
+    heights = np.concatenate(ends)
     heights = heights[np.isfinite(heights)]
     if not len(heights):
         return 0.0, 1.0
     return float(heights.min()), float(heights.max())
+
+
+def value_ranks(column: Column) -> FloatArray:
+    """Where the value of each row stands among those of all rows: 0 lowest, 1 highest, nan missing.
+
+    Equal values have the same rank, in the middle of their rows. Of values without an order two have one, more none.
+    """
+    counts = level_counts(column)[1:]
+    middles = np.cumsum(counts) - counts / 2
+    if len(middles) > 1:
+        middles = (middles - middles[0]) / (middles[-1] - middles[0])
+    if not column.is_ordered and len(counts) > 2:
+        middles = np.full(len(counts), np.nan)
+    return np.append(middles, np.nan)[column.codes]

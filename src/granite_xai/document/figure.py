@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from granite_xai.base.document import ON_DARK, ON_WHITE
 from granite_xai.base.errors import InputError
 from granite_xai.base.text import MISSING, distinct_labels, drawable, wrapped
 from granite_xai.base.typing import BoolArray, FloatArray
@@ -23,12 +24,11 @@ from granite_xai.document.chart import (
     BLACK,
     EVERYONE,
     GREY,
-    ON_DARK,
-    ON_WHITE,
     PALE,
     Chart,
     FeatureAxis,
     Mark,
+    limits_of,
 )
 from granite_xai.tables import Table, frame
 
@@ -356,7 +356,7 @@ def paint(ax: Axes, chart: Chart) -> None:
     tidy(ax)
     ax.axhline(0.0, color=palette.pale, linewidth=0.8, zorder=0)
     for mark in chart.marks:
-        color = mark.color or palette.region(chart.region)
+        color = mark.color or palette.region(mark.regions[0] if mark.regions else None)
         if mark.end is not None:
             _paint_bars(ax, mark, mark.end, palette)
             continue
@@ -375,6 +375,32 @@ def paint(ax: Axes, chart: Chart) -> None:
             "fontsize": SMALL,
         }
         ax.text(0.98, 0.985, chart.note, color=palette.ink, **corner)
+
+
+def paint_line(
+    axes: Sequence[Axes],
+    charts: Sequence[Chart],
+    columns: int,
+    pads: tuple[float, float] = (0.05, 0.05),
+) -> None:
+    """Draw charts side by side on one scale, whose numbers stand at the first of each line of panels.
+
+    Parameters
+    ----------
+    axes : sequence of Axes
+    charts : sequence of Chart
+        One for each.
+    columns : int
+        Panels of a line.
+    pads : (float, float)
+        Room below and above what is drawn, as a share of it.
+    """
+    low, high = limits_of(charts)
+    span = high - low or 1.0
+    for place, (ax, chart) in enumerate(zip(axes, charts, strict=True)):
+        paint(ax, chart)
+        ax.set_ylim(low - pads[0] * span, high + pads[1] * span)
+        ax.tick_params(labelleft=place % columns == 0)
 
 
 def _paint_bars(ax: Axes, mark: Mark, right: FloatArray, palette: Palette) -> None:

@@ -20,18 +20,20 @@ All text is escaped here. Shapes carry classes, which ``report/templates/style.c
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.document import ON_WHITE
 from granite_xai.base.text import distinct_labels, shortened, visible
-from granite_xai.base.typing import BoolArray, FloatArray
-from granite_xai.document.chart import REGIONS, FeatureAxis, round_ticks
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.document.chart import Chart, FeatureAxis, Mark, round_ticks
 
 Point = tuple[float, float]  # from the left edge, from the top edge
 Limits = tuple[float, float]
+Span = tuple[float, float, float]  # place, upper and lower end
 
 LETTER_WIDTH = 6.4  # of a text in a figure
 LABEL_LINE = 14.0  # from one label to the next one below it
@@ -150,7 +152,7 @@ def _path(points: Sequence[Point | None]) -> str:
     return "".join(commands)
 
 
-def area(css_class: str, spans: Sequence[tuple[float, float, float]]) -> str:
+def area(css_class: str, spans: Sequence[Span]) -> str:
     """The area between two lines, given by its upper and lower end at each x, from left to right."""
     upper = [(x, top) for x, top, _ in spans]
     lower = [(x, bottom) for x, _, bottom in reversed(spans)]
@@ -165,7 +167,7 @@ def dots(css_class: str, points: Sequence[Point]) -> str:
 
 def region_class(region: int) -> str:
     """The class that colours a region; those beyond the palette share the grey of all rows."""
-    return f"r{region}" if region < len(REGIONS) else "rx"
+    return f"r{region}" if region < len(ON_WHITE) else "rx"
 
 
 def curve_classes(of_curves: Sequence[Sequence[int] | None]) -> list[str]:
@@ -207,120 +209,53 @@ class Frame:
     ----------
     size : (float, float)
         Width and height of the figure.
-    margins : (float, float, float, float)
-        Room on the left, on the right, above and below.
-    x, y : (float, float)
-        Values at the edges of the plot: left and right, bottom and top.
+    left, right, top, bottom : float
+        Edges of the plot.
+    x_limits, y_limits : (float, float)
+        Values at its edges: left and right, bottom and top.
     """
 
     size: Point
-    margins: tuple[float, float, float, float]
+    left: float
+    right: float
+    top: float
+    bottom: float
     x_limits: Limits
     y_limits: Limits
 
-    @property
-    def left(self) -> float:
-        """The left edge of the plot."""
-        return self.margins[0]
+    def x(self, values: Any) -> Any:
+        """Where values lie from left to right."""
+        return np.interp(values, self.x_limits, (self.left, self.right))
 
-    @property
-    def right(self) -> float:
-        """The right edge of the plot."""
-        return self.size[0] - self.margins[1]
-
-    @property
-    def top(self) -> float:
-        """The upper edge of the plot."""
-        return self.margins[2]
-
-    @property
-    def bottom(self) -> float:
-        """The lower edge of the plot."""
-        return self.size[1] - self.margins[3]
-
-    def x(self, value: float) -> float:
-        """Where a value lies from left to right."""
-        return _between(value, self.x_limits, (self.left, self.right))
-
-    def y(self, value: float) -> float:
-        """Where a value lies from the bottom to the top."""
-        return _between(value, self.y_limits, (self.bottom, self.top))
-
-
-def _between(value: float, limits: Limits, places: Limits) -> float:
-    low, high = limits
-    share = min(max((value - low) / (high - low or 1.0), 0.0), 1.0)
-    return places[0] + share * (places[1] - places[0])
+    def y(self, values: Any) -> Any:
+        """Where values lie from the bottom to the top."""
+        return np.interp(values, self.y_limits, (self.bottom, self.top))
 
 
 # Curves along a feature --------------------------------------------------------------------------------
 
 
-class DrawnCurve(NamedTuple):
-    """A curve at the places of an axis; nan where it has none.
-
-    Attributes
-    ----------
-    y, half_widths, low, high : arrays of shape (n_places,)
-        The curve, half its intervals, and where the curves of most rows run.
-    regions : tuple of int or None
-        That share it; None: all rows, drawn behind the others.
-    label : str
-        What stands at its end.
-    mark : str
-        The same where there is little room.
-    dashed : array of shape (n_places,), optional
-        Another explanation.
-    is_outer : array of shape (n_places,), optional
-        Where it lies beyond the range that sentences state: thin there. None: nowhere.
-    is_passed : array of shape (n_places,), optional
-        Which values its line passes over, because no row has them. None: none.
-    """
-
-    y: FloatArray
-    half_widths: FloatArray
-    low: FloatArray
-    high: FloatArray
-    regions: tuple[int, ...] | None
-    label: str = ""
-    mark: str = ""
-    dashed: FloatArray | None = None
-    is_outer: BoolArray | None = None
-    is_passed: BoolArray | None = None
-
-
 def paint_curves(
-    axis: FeatureAxis,
-    curves: Sequence[DrawnCurve],
-    limits: Limits,
-    *,
-    size: Point,
-    title: str,
-    write: Any,
-    css_class: str = "",
-    band_of_all: bool = False,
+    chart: Chart, limits: Limits, *, size: Point, write: Any, css_class: str = ""
 ) -> str:
     """Draw curves along a feature in one figure, with labels at their ends.
 
     Parameters
     ----------
-    axis : FeatureAxis
-    curves : sequence of DrawnCurve
-        Those of all rows first.
+    chart : Chart
+        Its lines have the places of its axis. The band of the rows' own curves of some regions is shown when a node
+        of the tree is chosen.
     limits : (float, float)
         Of the vertical axis.
     size : (float, float)
         Width and height.
-    title : str
-        Of the vertical axis.
     write : callable
-        Writes a number of it.
+        Writes a number of the vertical axis.
     css_class : str
         "wide" or "narrow": the screens that show this figure. Empty: all.
-    band_of_all : bool
-        Whether the band of the rows' own curves is drawn, not only when a node of the tree is chosen.
     """
-    is_small = size[0] < SMALL_WIDTH
+    axis = chart.axis
+    curves = [mark for mark in chart.marks if mark.shape == "line" and not mark.dashed]
     room = int(LABEL_SHARE * size[0] / LETTER_WIDTH)
     labels = [str(visible(curve.label)) for curve in curves]
     if size[0] < MARKED_WIDTH or (size[0] < WHOLE_WIDTH and max(map(len, labels)) > room):
@@ -329,40 +264,45 @@ def paint_curves(
         labels = distinct_labels(labels, room)
     longest = max(map(len, labels))
     right = LABEL_GAP + LETTER_WIDTH * longest + 4 if longest else 12.0
-    margins = (46.0, right, 24.0, 44.0)
-    ends = axis.drawn_limits
-    frame = Frame(size, margins, (axis.scaled(ends[0]), axis.scaled(ends[1])), limits)
-    shapes = _axes(frame, axis, title, write, is_small)
-    shapes.append(_row_bars(frame, axis))
-    x = [frame.x(axis.scaled(place)) for place in axis.x]
+    ends = axis.scaled(axis.drawn_limits)
+    frame = Frame(size, 46.0, size[0] - right, 24.0, size[1] - 44.0, ends, limits)
+    shapes = [*_axes(frame, chart, write), _row_bars(frame, axis)]
+    x = frame.x(axis.scaled(np.array(axis.x)))
     place_width = FILLED * (frame.right - frame.left) / max(len(x), 1)
     step = min(WIDEST_SHIFT, place_width / len(curves)) if axis.style == "points" else 0.0
-    tails: list[_Tail] = []
-    looks = curve_classes([curve.regions for curve in curves])
-    for number, (curve, look) in enumerate(zip(curves, looks, strict=True)):
-        shift = (number - (len(curves) - 1) / 2) * step
-        places = [place + shift for place in x]
-        shown_with = "all" if curve.regions is None else " ".join(map(str, curve.regions))
-        band = _ice_band(frame, axis, places, curve, look)
-        if band:
-            shapes.append(band if band_of_all else group("of", [band], data_band=shown_with))
-        shapes.append(group("k", _curve(frame, axis, places, curve, look), data_r=shown_with))
-        known = [(at, frame.y(y)) for at, y in zip(places, curve.y, strict=True) if np.isfinite(y)]
-        if known and labels[number]:
-            tails.append(_Tail(known[-1], labels[number], shown_with, look))
+    shown = [curve.regions for curve in curves]
+    looks = curve_classes(shown)
+    tails = []
+    for mark in chart.marks:
+        number = shown.index(mark.regions)
+        look = looks[number]
+        places = x + (number - (len(curves) - 1) / 2) * step
+        shown_with = "all" if mark.regions is None else " ".join(map(str, mark.regions))
+        if mark.shape == "band":
+            band = _ice_band(frame, axis, places, mark, look)
+            shapes.append(
+                band if shown_with == "all" else group("of", [band], data_band=shown_with)
+            )
+            continue
+        shapes.append(group("k", _curve(frame, axis, places, mark, look), data_r=shown_with))
+        drawn = np.flatnonzero(np.isfinite(mark.y))
+        if labels[number] and len(drawn) and not mark.dashed:
+            end = (places[drawn[-1]], frame.y(mark.y[drawn[-1]]))
+            tails.append(_Tail(end, labels[number], f"h b {look}", shown_with))
     shapes += _labels(frame, tails, NEAR_END if axis.style == "line" else 0.0)
     shapes.append(line("cross", (0, frame.top), (0, frame.bottom)))
     return figure(
         size,
-        f"{title} along {shortened(axis.column.name)}; the numbers are in the table below",
+        f"{chart.title} along {shortened(axis.column.name)}; the numbers are in the table below",
         shapes,
         css_class,
         data_x=" ".join(map(coordinate, x)),
     )
 
 
-def _axes(frame: Frame, axis: FeatureAxis, title: str, write: Any, is_small: bool) -> list[str]:
+def _axes(frame: Frame, chart: Chart, write: Any) -> list[str]:
     """Both axes with their ticks and titles."""
+    axis = chart.axis
     heights = round_ticks(*frame.y_limits, 4)
     if len(heights) < 3:
         heights = round_ticks(*frame.y_limits, 6)
@@ -371,8 +311,8 @@ def _axes(frame: Frame, axis: FeatureAxis, title: str, write: Any, is_small: boo
         y = frame.y(height)
         shapes.append(line("grid", (frame.left, y), (frame.right, y)))
         shapes.append(text_at(frame.left - 5, y + 4, write(height), text_anchor="end"))
-    width = frame.right - frame.left
-    for place, text, full_text in axis.ticks(width / LETTER_WIDTH, few=is_small):
+    letters = (frame.right - frame.left) / LETTER_WIDTH
+    for place, text, full_text in axis.ticks(letters, few=frame.size[0] < SMALL_WIDTH):
         half = LETTER_WIDTH / 2 * len(text)
         x = min(max(frame.x(axis.scaled(place)), half), frame.size[0] - half)
         hint = full_text if full_text != text else ""
@@ -380,98 +320,83 @@ def _axes(frame: Frame, axis: FeatureAxis, title: str, write: Any, is_small: boo
     name = shortened(str(visible(axis.column.name)), TITLE_LETTERS, TITLE_LETTERS // 3)
     note = f" ({axis.note})" if axis.note else ""
     shapes.append(text_at(frame.right, frame.bottom + 38, name + note, "t", text_anchor="end"))
-    shapes.append(text_at(0.0, 11.0, title, "t"))
+    shapes.append(text_at(0.0, 11.0, chart.title, "t"))
     return shapes
 
 
 def _row_bars(frame: Frame, axis: FeatureAxis) -> str:
     """Bars that hang from the axis and show where the rows lie; empty where there are none."""
     bars = axis.bars()
-    most = bars.rows.max(initial=0.0)
+    most = bars.y.max(initial=0.0)
     width = max(1.5, min(6.0, (frame.right - frame.left) / 45))
     commands = []
-    for middle, n_rows in zip(axis.scaled(bars.middles), bars.rows, strict=True):
+    for middle, n_rows in zip(frame.x(axis.scaled(bars.middles)), bars.y, strict=True):
         if n_rows > 0:
-            left = coordinate(frame.x(middle) - width / 2)
+            left = coordinate(middle - width / 2)
             height = coordinate(max(TALLEST_BAR * n_rows / most, LOWEST_BAR))
             across = coordinate(width)
             commands.append(f"M{left} {coordinate(frame.bottom + 1)}h{across}v{height}h-{across}z")
     return element("path", "rug rall", d="".join(commands)) if commands else ""
 
 
-def _curve(
-    frame: Frame, axis: FeatureAxis, x: Sequence[float], curve: DrawnCurve, look: str
-) -> list[str]:
+def _curve(frame: Frame, axis: FeatureAxis, x: FloatArray, mark: Mark, look: str) -> list[str]:
     """A line in the band of its intervals, or points with bars; missing values are a point of their own.
 
     Beyond the range that sentences state lines are thin and dashed, and points hollow.
     """
+    points = [(a, b) if np.isfinite(b) else None for a, b in zip(x, frame.y(mark.y), strict=True)]
+    if mark.dashed:
+        return [line(f"side {look}", *points[: axis.n_present])]
+    spans = _spans(frame, x, mark)
     nowhere = np.zeros(len(x), dtype=np.bool_)
-    is_outer = nowhere if curve.is_outer is None else curve.is_outer
-    is_passed = nowhere if curve.is_passed is None else curve.is_passed
-    points = [
-        (place, frame.y(y)) if np.isfinite(y) else None for place, y in zip(x, curve.y, strict=True)
-    ]
-    spans = []
-    for place, y, half in zip(x, curve.y, curve.half_widths, strict=True):
-        is_known = np.isfinite(y) and np.isfinite(half)
-        spans.append((place, frame.y(y + half), frame.y(y - half)) if is_known else None)
+    is_outer = nowhere if mark.is_outer is None else mark.is_outer
+    is_passed = nowhere if mark.is_passed is None else mark.is_passed
     is_line = axis.style == "line"
-    n_joined = axis.n_present if is_line else 0
-    joined = [place for place in range(axis.n_present) if not is_passed[place]]
-    inner = [place for place in joined if not is_outer[place]]
-    first, last = (inner[0], inner[-1]) if inner else (axis.n_present, axis.n_present)
-    ends = (
-        [place for place in joined if place <= first],
-        [place for place in joined if place >= last],
-    )
-    shapes = []
+    kind = "conn"
     if is_line:
-        shapes += _interval_band(spans, ends, inner, look)
-    if is_line or axis.ordered:
-        kind = "conn"
-        if is_line:
-            kind = "gl" if curve.regions is None else "ln"
-        beyond = [[points[place] for place in end] for end in ends]
-        shapes += [line(f"out {look}", *end) for end in beyond if len(end) - end.count(None) > 1]
-        shapes.append(line(f"{kind} {look}", *(points[place] for place in inner)))
-    for place in range(n_joined, len(x)):
-        span, point = spans[place], points[place]
-        if span is not None and span[1] < span[2]:
-            shapes.append(line(f"err {look}", (span[0], span[1]), (span[0], span[2])))
+        kind = "gl" if mark.regions is None else "ln"
+    joined = np.flatnonzero(~is_passed[: axis.n_present])
+    inner = joined[~is_outer[joined]]
+    first, last = (inner[0], inner[-1]) if len(inner) else (axis.n_present, axis.n_present)
+    parts = (
+        ("out", "ci far", joined[joined <= first]),
+        ("out", "ci far", joined[joined >= last]),
+        (kind, "ci", inner),
+    )
+    bands = []
+    lines = []
+    for line_class, band_class, places in parts:
+        band = [spans[place] for place in places if place in spans]
+        if is_line and len(band) > 1:
+            bands.append(area(f"{band_class} {look}", band))
+        part = [points[place] for place in places]
+        if axis.ordered and len(part) - part.count(None) > 1:
+            lines.append(line(f"{line_class} {look}", *part))
+    alone = []
+    for place in range(axis.n_present if is_line else 0, len(x)):
+        point = points[place]
+        if place in spans:
+            middle, top, bottom = spans[place]
+            if top < bottom:
+                alone.append(line(f"err {look}", (middle, top), (middle, bottom)))
         if point is not None:
             hollow = " hollow" if is_outer[place] else ""
-            shapes.append(element("circle", f"pt{hollow} {look}", cx=point[0], cy=point[1], r=3.4))
-    if curve.dashed is not None:
-        other = zip(x, curve.dashed, strict=True)
-        places = [(place, frame.y(y)) if np.isfinite(y) else None for place, y in other]
-        shapes.append(line(f"side {look}", *places[: axis.n_present]))
-    return shapes
+            alone.append(element("circle", f"pt{hollow} {look}", cx=point[0], cy=point[1], r=3.4))
+    return [*bands, *lines, *alone]
 
 
-def _interval_band(
-    spans: Sequence[tuple[float, float, float] | None],
-    ends: Sequence[Sequence[int]],
-    inner: Sequence[int],
-    look: str,
-) -> list[str]:
-    """The band of the intervals of a line, fainter beyond the range that sentences state."""
-    shapes = []
-    for css_class, places in (("ci", inner), *(("ci far", end) for end in ends)):
-        band = [span for place in places if (span := spans[place]) is not None]
-        if len(band) > 1:
-            shapes.append(area(f"{css_class} {look}", band))
-    return shapes
+def _spans(frame: Frame, x: FloatArray, mark: Mark) -> dict[int, Span]:
+    """The band of a mark at the places at which it has one."""
+    spans = {}
+    for place, (low, high) in enumerate(zip(*mark.interval, strict=True)):  # type: ignore[arg-type]
+        if low <= high:
+            spans[place] = (x[place], frame.y(high), frame.y(low))
+    return spans
 
 
-def _ice_band(
-    frame: Frame, axis: FeatureAxis, x: Sequence[float], curve: DrawnCurve, look: str
-) -> str:
+def _ice_band(frame: Frame, axis: FeatureAxis, x: FloatArray, mark: Mark, look: str) -> str:
     """Where the curves of most rows run: one area along a line, one at each point."""
-    spans = []
-    for place, low, high in list(zip(x, curve.low, curve.high, strict=True))[: axis.n_present]:
-        if np.isfinite(low) and np.isfinite(high):
-            spans.append((place, frame.y(high), frame.y(low)))
+    spans = [span for place, span in _spans(frame, x, mark).items() if place < axis.n_present]
     if axis.style == "line":
         return area(f"ice {look}", spans) if spans else ""
     parts = []
@@ -482,31 +407,30 @@ def _ice_band(
 
 
 class _Tail(NamedTuple):
-    """The end of a curve, its label, the regions that it is shown with, and its colour."""
+    """The end of a curve, its label with the class of the text, and the regions that it is shown with."""
 
     end: Point
     text: str
+    css_class: str
     shown_with: str
-    look: str
 
 
 def _labels(frame: Frame, tails: Sequence[_Tail], near_end: float) -> list[str]:
     """Labels beside the ends of curves, one below the other; those of curves that end early stand above their end."""
-    shapes = []
     edge = frame.left + near_end * (frame.right - frame.left)
     at_edge = sorted((tail for tail in tails if tail.end[0] >= edge), key=lambda tail: tail.end[1])
     heights = spread_out([tail.end[1] for tail in at_edge], (frame.top, frame.bottom))
+    shapes = []
     for tail, y in zip(at_edge, heights, strict=True):
-        label = text_at(frame.right + LABEL_GAP, y + 4, tail.text, f"h b {tail.look}")
+        label = text_at(frame.right + LABEL_GAP, y + 4, tail.text, tail.css_class)
         shapes.append(group("k", [label], data_r=tail.shown_with))
     for tail in tails:
         x, y = tail.end
         if x < edge:
             fits = x + LETTER_WIDTH * len(tail.text) < frame.size[0]
             anchor = None if fits else "end"
-            label = text_at(
-                x, max(y - 8, frame.top), tail.text, f"h b {tail.look}", text_anchor=anchor
-            )
+            y = max(y - 8, frame.top)
+            label = text_at(x, y, tail.text, tail.css_class, text_anchor=anchor)
             shapes.append(group("k", [label], data_r=tail.shown_with))
     return shapes
 
@@ -523,7 +447,7 @@ def spread_out(heights: Sequence[float], limits: Limits) -> list[float]:
     """
     places: list[float] = []
     for height in heights:
-        places.append(max(height, places[-1] + LABEL_LINE) if places else max(height, limits[0]))
+        places.append(max(height, places[-1] + LABEL_LINE if places else limits[0]))
     lowest = limits[1]
     for number in reversed(range(len(places))):
         places[number] = min(places[number], lowest)
@@ -537,30 +461,26 @@ DOT = 3.4  # from one dot to the next
 N_SHADES = 5  # of the values of a feature
 
 
-class Strip(NamedTuple):
-    """One feature of an overview: what is written beside it, and the effects of rows by scope.
-
-    Attributes
-    ----------
-    name, size : str
-    effects, shades : by scope ("all", "0", "1", …), arrays of shape (n_rows,)
-        Shades of values from 0 (low) to 4 (high); -1: without order, or missing.
-    """
-
-    name: str
-    size: str
-    effects: dict[str, FloatArray]
-    shades: dict[str, Any]
-
-
 def paint_overview(
-    strips: Sequence[Strip], limits: Limits, *, width: float, title: str, write: Any, css_class: str
+    names: Sequence[str],
+    sizes: Sequence[str],
+    effects: Mapping[str, FloatArray],
+    shades: Mapping[str, IntArray],
+    limits: Limits,
+    *,
+    width: float,
+    title: str,
+    write: Any,
+    css_class: str,
 ) -> str:
     """Draw a line a feature, with dots where the effects of rows lie, spread by density.
 
     Parameters
     ----------
-    strips : sequence of Strip
+    names, sizes : sequences of str
+        What stands on the left and on the right of each line.
+    effects, shades : mappings of a scope ("all", "0", "1", …) to arrays of shape (n_rows, n_features)
+        Shades of values from 0 (low) to 4 (high); -1: without order, or missing.
     limits : (float, float)
         Effects at the left and the right edge.
     width : float
@@ -574,63 +494,58 @@ def paint_overview(
     is_narrow = css_class == "narrow"
     height = 22.0 if is_narrow else 30.0
     letters = 15 if is_narrow else 26
-    left = 14 + 7.2 * min(letters, max((len(strip.name) for strip in strips), default=1))
-    right = 8 + LETTER_WIDTH * max((len(strip.size) for strip in strips), default=1)
-    size = (width, height * len(strips) + 62)
-    frame = Frame(size, (left, right, 20.0, 42.0), limits, (len(strips), 0.0))
+    left = 14 + 7.2 * min(letters, max(map(len, names)))
+    right = width - 8 - LETTER_WIDTH * max(map(len, sizes))
+    n_lines = len(names)
+    size = (width, height * n_lines + 62)
+    frame = Frame(size, left, right, 20.0, size[1] - 42.0, limits, (-float(n_lines), 0.0))
     zero = frame.x(0.0)
     shapes = [line("ax", (zero, frame.top), (zero, frame.bottom))]
-    shapes += [
-        text_at(frame.x(number), frame.bottom + 16, write(number), text_anchor="middle")
-        for number in round_ticks(*limits, 3 if is_narrow else 5)
-    ]
+    for number in round_ticks(*limits, 3 if is_narrow else 5):
+        place = frame.x(number)
+        shapes.append(text_at(place, frame.bottom + 16, write(number), text_anchor="middle"))
     shapes.append(text_at(frame.right, frame.bottom + 33, title, "t", text_anchor="end"))
-    shapes.append(text_at(size[0], 11.0, "mean size", text_anchor="end"))
-    names = distinct_labels([str(visible(strip.name)) for strip in strips], letters)
-    for place, (strip, name) in enumerate(zip(strips, names, strict=True)):
-        middle = frame.y(place + 0.5)
-        edge = frame.y(place + 1.0)
-        hint = strip.name if strip.name != name else ""
-        shapes.append(text_at(left - 8, middle + 4, name, "m", text_anchor="end", hint=hint))
-        shapes.append(text_at(size[0], middle + 4, strip.size, text_anchor="end"))
-        shapes.append(line("grid", (4.0, edge), (size[0], edge)))
-    for scope in strips[0].effects:
-        of_scope = [
-            _swarm(frame, place + 0.5, strip.effects[scope], strip.shades[scope], height)
-            for place, strip in enumerate(strips)
+    shapes.append(text_at(width, 11.0, "mean size", text_anchor="end"))
+    middles = frame.y(-0.5 - np.arange(n_lines))
+    short_names = distinct_labels([str(visible(name)) for name in names], letters)
+    for middle, name, short, written in zip(middles, names, short_names, sizes, strict=True):
+        hint = name if name != short else ""
+        shapes.append(text_at(left - 8, middle + 4, short, "m", text_anchor="end", hint=hint))
+        shapes.append(text_at(width, middle + 4, written, text_anchor="end"))
+        edge = middle + height / 2
+        shapes.append(line("grid", (4.0, edge), (width, edge)))
+    for scope, of_scope in effects.items():
+        dots_by_shade: dict[int, list[Point]] = {shade: [] for shade in range(-1, N_SHADES)}
+        for feature, middle in enumerate(middles):
+            swarm = _swarm(frame, middle, of_scope[:, feature], shades[scope][:, feature], height)
+            for shade, point in swarm:
+                dots_by_shade[shade].append(point)
+        drawn = [
+            dots("vx" if shade < 0 else f"v{shade}", points)
+            for shade, points in dots_by_shade.items()
+            if points
         ]
-        drawn = []
-        for shade in range(-1, N_SHADES):
-            points = [point for swarm in of_scope for point in swarm.get(shade, ())]
-            if points:
-                drawn.append(dots("vx" if shade < 0 else f"v{shade}", points))
-        look = "of on" if scope == "all" else "of"
-        shapes.append(group(look, drawn, data_of=scope))
-    label = f"Effects of {len(strips)} features on single rows, the largest first"
+        shapes.append(group("of on" if scope == "all" else "of", drawn, data_of=scope))
+    label = f"Effects of {n_lines} features on single rows, the largest first"
     return figure(size, label, shapes, css_class)
 
 
 def _swarm(
-    frame: Frame, line_number: float, effects: FloatArray, shades: Any, height: float
-) -> dict[int, list[Point]]:
-    """Places of the dots of one feature by shade: rows of about the same effect stand above each other.
+    frame: Frame, middle: float, effects: FloatArray, shades: IntArray, height: float
+) -> Iterator[tuple[int, Point]]:
+    """Shade and place of the dots of one feature: rows of about the same effect stand above each other.
 
     Where more of them are than there is room for, all heaps of the feature are thinned alike.
     """
     n_across = max(int((frame.right - frame.left) / DOT), 1)
-    heaps = np.array([(frame.x(effect) - frame.left) / DOT for effect in effects]).astype(np.intp)
+    heaps = ((frame.x(effects) - frame.left) / DOT).astype(np.intp)
     heaps = np.minimum(heaps, n_across - 1)
-    tallest = np.bincount(heaps, minlength=1).max()
     most = max(int(0.9 * height / DOT), 1)
-    thinned = max(tallest / most, 1.0)
-    middle = frame.y(line_number)
-    points: dict[int, list[Point]] = {}
+    thinned = max(np.bincount(heaps).max() / most, 1.0)
     for heap in np.unique(heaps):
         inside = np.sort(shades[heaps == heap])
         n_dots = int(np.ceil(len(inside) / thinned))
         chosen = inside[np.linspace(0, len(inside) - 1, n_dots).round().astype(np.intp)]
         bottom = middle + (n_dots - 1) / 2 * DOT
         for number, shade in enumerate(chosen.tolist()):
-            place = (frame.left + (heap + 0.5) * DOT, bottom - number * DOT)
-            points.setdefault(int(shade), []).append(place)
-    return points
+            yield shade, (frame.left + (heap + 0.5) * DOT, bottom - number * DOT)

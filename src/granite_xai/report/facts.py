@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -28,11 +29,11 @@ from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.fitting.remarks import cause
 from granite_xai.fitting.stability import UNCLEAR
-from granite_xai.inference.nodes import NodeFigures, tree_places
+from granite_xai.inference.nodes import tree_places
 from granite_xai.regions import Rule, rule_conditions, rule_words, walk
 from granite_xai.results.facts import FitFacts
 from granite_xai.results.profile import profile
-from granite_xai.results.sentences import FitFinding, finding_of
+from granite_xai.results.sentences import FitFinding, OutputWords, finding_of
 from granite_xai.results.values import Explained, Values
 from granite_xai.search.problem import GivenRules
 
@@ -95,25 +96,30 @@ class Source:
         finding = finding_of(result, granite.diagnostics_, target=target, unit=unit)
         return cls(granite, values, finding, score)
 
+    @cached_property
+    def known(self) -> FitFacts:
+        """What the fit knows of itself."""
+        return FitFacts(fitted_view(self.granite).result, self.granite.diagnostics_)
+
     @property
     def fitted(self) -> FitResult:
         """What the fit found."""
-        return fitted_view(self.granite).result
+        return self.known.fitted
 
     @property
-    def known(self) -> FitFacts:
-        """What the fit knows of itself."""
-        return FitFacts(self.fitted, self.granite.diagnostics_)
-
-    @property
-    def figures(self) -> NodeFigures | None:
-        """Figures of every node of the tree, for the first question."""
-        return self.fitted.nodes[0] if self.fitted.nodes else None
+    def output(self) -> OutputWords:
+        """How the output is called, and its unit."""
+        return self.finding.output
 
     @property
     def curves(self) -> SharedCurves:
         """The curves that describe the model."""
         return self.fitted.shared_curves.value
+
+    @property
+    def drawn(self) -> list[str]:
+        """The features that have a curve; groups and pairs have none."""
+        return [curve.label for curve in self.curves.everywhere if curve.column is not None]
 
     @property
     def is_per_row(self) -> bool:
@@ -123,12 +129,12 @@ class Source:
     @property
     def unit(self) -> OutputUnit:
         """How sizes of effects are written; squares and importances have no unit."""
-        is_rooted = self.figures is None or self.figures.is_rooted
-        return self.finding.output.unit if self.is_per_row and is_rooted else OutputUnit()
+        is_rooted = self.known.figures is None or self.known.figures.is_rooted
+        return self.output.unit if self.is_per_row and is_rooted else OutputUnit()
 
-    def size(self, value: float) -> str:
+    def size(self, value: float | None) -> str:
         """How far rows stray, or importances differ, without the unit."""
-        if value is None or math.isnan(value):
+        if value is None:
             return UNKNOWN
         return self.unit.spread(value, bare=True) if self.is_per_row else amount(value)
 
@@ -177,8 +183,8 @@ def facts_of(
             "benefit": finding.benefit,
             "curves": finding.curves,
             "by_question": list(finding.by_question),
-            "doubts": [_capitalised(doubt) for doubt in finding.doubts],
-            "notes": [_capitalised(note) for note in finding.notes],
+            "doubts": [doubt[:1].upper() + doubt[1:] for doubt in finding.doubts],
+            "notes": [note[:1].upper() + note[1:] for note in finding.notes],
             "warnings": list(granite.diagnostics_.get("warnings", [])),
             "stability": finding.stability,
             "main_feature": finding.main_feature,
@@ -221,10 +227,6 @@ def rounded(values: Any) -> list[float | None]:
     """Numbers with five significant digits; None where one is not known."""
     numbers = np.asarray(values, dtype=np.float64).tolist()
     return [float(f"{value:.5g}") if math.isfinite(value) else None for value in numbers]
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 # Model and rows ----------------------------------------------------------------------------------------
@@ -346,14 +348,18 @@ def _nodes(source: Source) -> list[dict[str, Any]]:
     (heterogeneity).
     """
     partition = source.fitted.partition
-    vocabulary = source.finding.vocabulary
+    vocabulary = source.known.vocabulary
     edges = [Rule(), *partition.rules]
     if partition.root is not None:
         edges = []
         for node in walk(partition.root):
             conditions = () if node.condition is None else ((node.column, node.condition),)
             edges.append(Rule(conditions))
-    figures = {} if source.figures is None else {node.node: node for node in source.figures.nodes}
+    figures = (
+        {}
+        if source.known.figures is None
+        else {node.node: node for node in source.known.figures.nodes}
+    )
     nodes = []
     for number, (place, edge) in enumerate(zip(tree_places(partition), edges, strict=False)):
         words = rule_conditions(edge, vocabulary)
@@ -385,7 +391,7 @@ def _nodes(source: Source) -> list[dict[str, Any]]:
 
 def _regions(source: Source) -> list[dict[str, Any]]:
     """The regions: number and name, rule (``rule``: exact), rows (``profile``: who they are) and figures."""
-    vocabulary = source.finding.vocabulary
+    vocabulary = source.known.vocabulary
     entries = []
     who = _profiles(source)
     for region in source.fitted.partition:
@@ -415,7 +421,7 @@ def _profiles(source: Source) -> list[list[str]]:
     if source.values is None:
         return [[] for _ in source.fitted.partition]
     predictions, target, losses = source.values.by_row()
-    unit = source.finding.output.unit
+    unit = source.output.unit
     return [
         list(profile(source.fitted, region, predictions, target, losses, unit))
         for region in range(len(source.fitted.partition))
@@ -445,7 +451,7 @@ def curve_facts(source: Source, curve: SharedCurve) -> dict[str, Any]:
         "role": curve.role,
         "node": curve.node,
         "regions": list(curve.regions),
-        "rule": rule_words(node_rule(source, curve.node), source.finding.vocabulary),
+        "rule": rule_words(node_rule(source, curve.node), source.known.vocabulary),
         "n_samples": curve.n_rows,
         "mean": number_or_none(curve.mean),
         "range": number_or_none(curve.range),
@@ -508,9 +514,9 @@ def feature_facts(source: Source) -> list[dict[str, Any]]:
     importance); ``hidden``: how far single rows stray from it (how far the importances differ), and
     ``hidden_in_regions``: the same inside the regions, from held-out rows where there are some.
     """
-    if source.values is None or source.figures is None:
+    if source.values is None or source.known.figures is None:
         return []
-    figures = source.figures
+    figures = source.known.figures
     explained = source.values.of_question(source.fitted.questions[0])
     average = np.abs(explained.scopes[0].root_mean_squares[1])
     average[average < ROUNDING * np.nan_to_num(average).max(initial=0.0)] = 0.0
@@ -539,7 +545,7 @@ def _splits(source: Source) -> list[dict[str, Any]]:
 
     Entries are those of ``partition_.splits()``, with rules in words (``where_words``, ``cut_words``); None: not known.
     """
-    vocabulary = source.finding.vocabulary
+    vocabulary = source.known.vocabulary
     entries = []
     for line in source.fitted.partition.split_lines():
         entry = {

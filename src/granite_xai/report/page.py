@@ -11,10 +11,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from granite_xai.base.document import Block
+from granite_xai.base.document import ON_DARK, ON_WHITE, Block
 from granite_xai.base.numbers import share
 from granite_xai.base.text import LONGEST, shortened, visible
-from granite_xai.document.chart import EVERYONE, REGIONS
+from granite_xai.document.chart import EVERYONE
 from granite_xai.document.svg import N_SHADES, region_class
 from granite_xai.report.charts import Figure
 from granite_xai.report.facts import Source
@@ -102,7 +102,9 @@ def _filled(template: str, names: Mapping[str, Any]) -> str:
 def _palette() -> str:
     """Colours of the regions, of all rows, and of values, on white and on dark paper, as CSS."""
     colors = {"all": EVERYONE}
-    colors |= {f"r{number}": pair for number, pair in enumerate(REGIONS)}
+    colors |= {
+        f"r{number}": pair for number, pair in enumerate(zip(ON_WHITE, ON_DARK, strict=True))
+    }
     colors |= {f"v{number}": pair for number, pair in enumerate(SHADES[:N_SHADES])}
     light = "".join(f"--{name}:{pair[0]};" for name, pair in colors.items())
     dark = "".join(f"--{name}:{pair[1]};" for name, pair in colors.items())

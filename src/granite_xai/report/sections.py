@@ -249,10 +249,10 @@ def _small_charts(source: Source, labels: Sequence[str]) -> list[Block | Figure 
     charts = [FeatureChart(source, label, True) for label in labels if label in drawn][:MOST_SMALL]
     blocks: list[Block | Figure | Card] = []
     if charts:
-        ends = [chart.limits() for chart in charts]
+        ends = [chart.limits for chart in charts]
         limits = (min(low for low, _ in ends), max(high for _, high in ends))
         blocks += [
-            chart.figure(_range_text(source, chart.everywhere.range), "third", limits)
+            chart.figure(_range_text(source, chart.curves[0].range), "third", limits)
             for chart in charts
         ]
     others = [label for label in labels if label not in {chart.label for chart in charts}]
@@ -293,7 +293,7 @@ def _names(labels: Sequence[str], most: int = MOST_NAMED) -> str:
 
 
 def _range_text(source: Source, size: float) -> str:
-    return f"Range {source.finding.output.unit.effect(size, bare=True)}."
+    return f"Range {source.output.unit.effect(size, bare=True)}."
 
 
 # Regions -----------------------------------------------------------------------------------------------
@@ -310,8 +310,8 @@ def _regions_section(source: Source, facts: Mapping[str, Any]) -> Section:
 
 def _region_card(source: Source, facts: Mapping[str, Any], region: Mapping[str, Any]) -> Card:
     number = region["region"]
-    unit = source.finding.output.unit
-    own = region_sentences(source.known, number, source.finding.output)
+    unit = source.output.unit
+    own = region_sentences(source.known, number, source.output)
     node = next(node for node in facts["nodes"] if node["region"] == number)
     figures = f"Mean prediction {unit.level(region['mean'], bare=True)}"
     if facts["nodes"][0]["mean"] is not None:
@@ -427,7 +427,7 @@ def _features_tables(source: Source, facts: Mapping[str, Any]) -> list[Block]:
 
 
 def _row_card(source: Source, facts: Mapping[str, Any], row: Mapping[str, Any]) -> Card:
-    unit = source.finding.output.unit
+    unit = source.output.unit
     largest = max((abs(adds) for _, _, adds in row["parts"]), default=0.0) or 1.0
     parts = [
         [name, shortened(value, 24), Bar(unit.signed_effect(adds, bare=True), adds / largest)]
