@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeRegressor
 from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations import ensembles, forest as forest_module
 from granite_xai.evaluations.ensembles import Reading, audit, read_parts
-from granite_xai.evaluations.forest import ForestOnTable, compiled, join_trees, walk_trees
+from granite_xai.evaluations.forest import ForestOnTable, compiled, walk_trees
 from granite_xai.evaluations.tree_shap import add_pairs, attributions_by_leaf, shapley_weights
 from granite_xai.evaluations.values import every_value
 from granite_xai.models import as_predictor
@@ -38,7 +38,16 @@ WAYS = {
     "walk": lambda trees, *call: trees.compiled_sums(*call),
 }
 SETS = [[], [0], [1], [2], [0, 2], [0, 1, 2]]
-EMPTY = join_trees([], base=0.5, average=False)
+EMPTY = replace(
+    FOREST,
+    starts=np.zeros(1, dtype=np.intp),
+    categories={},
+    **{
+        name: values[:0]
+        for name, values in vars(FOREST).items()
+        if isinstance(values, np.ndarray) and name != "starts"
+    },
+)
 
 
 # -- a forest that is small enough to follow by hand

@@ -11,7 +11,7 @@ follows compares whole numbers (cells) only, so that no rounding can send a row 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.util import find_spec
@@ -31,7 +31,6 @@ WALKED_ROWS = 2048  # rows of one block of the compiled walk, whatever the numbe
 WALKED_BYTES = 64  # of a row and tree while rows are walked down one by one
 COMPARED_CELLS = 2**20  # nodes times rows compared at a time: few enough for the cache
 
-Bits = TypeVar("Bits", np.uint8, np.bool_)
 Kernel = TypeVar("Kernel", bound=Callable[..., None])
 
 
@@ -138,50 +137,6 @@ class Forest:
         return abs(self.base) + float(np.maximum.reduceat(sizes, self.starts[:-1]).sum())
 
 
-def join_trees(trees: Sequence[Forest], base: float, average: bool) -> Forest:
-    """Trees one after the other, their nodes numbered through.
-
-    Parameters
-    ----------
-    trees : sequence of Forest
-        Each of one tree.
-    base : float
-        What the sum starts from.
-    average : bool
-        Whether leaves are averaged instead of added.
-    """
-    starts = np.cumsum([0, *(len(tree.feature) for tree in trees)]).astype(np.intp)
-    shifts = starts[:-1].tolist()
-    categories: dict[int, IntArray] = {}
-    for tree, shift in zip(trees, shifts, strict=True):
-        for node, listed in tree.categories.items():
-            categories[shift + node] = listed
-
-    def joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-        return np.concatenate([np.zeros(0, dtype), *arrays])
-
-    value = joined([tree.value for tree in trees], np.float64)
-    if average:
-        value = value / float(len(trees))
-    return Forest(
-        feature=joined([tree.feature for tree in trees], np.intp),
-        threshold=joined([tree.threshold for tree in trees], np.float64),
-        strict=joined([tree.strict for tree in trees], np.bool_),
-        default_left=joined([tree.default_left for tree in trees], np.bool_),
-        left=joined(
-            [tree.left + shift for tree, shift in zip(trees, shifts, strict=True)], np.intp
-        ),
-        right=joined(
-            [tree.right + shift for tree, shift in zip(trees, shifts, strict=True)], np.intp
-        ),
-        value=value,
-        categories=categories,
-        list_right=joined([tree.list_right for tree in trees], np.bool_),
-        starts=starts,
-        base=base,
-    )
-
-
 class ForestOnTable:
     """A forest, and the cell of every row in every column of a table.
 
@@ -223,7 +178,13 @@ class ForestOnTable:
                 # The first cell that goes left: 0, which is missing, or 1.
                 self._first[nodes] = np.where(forest.default_left[nodes], 0, 1)
                 continue
-            categories, self.cells[:, column] = _category_cells(matrix[:, column])
+            # 1 + the place of a category among those that occur; fractions are cut off, as the libraries do.
+            present = ~np.isnan(matrix[:, column])
+            categories, places = np.unique(
+                np.trunc(matrix[present, column]).astype(np.int64), return_inverse=True
+            )
+            self.cells[:, column] = 0
+            self.cells[present, column] = places.reshape(-1) + 1
             for node in category_nodes:
                 self._offset[node] = n_bits
                 listed = np.isin(categories, forest.categories[node])
@@ -259,21 +220,17 @@ class ForestOnTable:
         """The sum for each row of the table, (n,), by walking rows down the trees; ``block``: bytes at a time."""
         forest = self.forest
         result = np.full(len(self.cells), forest.base)
-        if not forest.n_trees:
-            return result
         for part in slices(len(result), WALKED_BYTES * forest.n_trees, block):
             cells = self.cells[part]
+            row = np.repeat(np.arange(len(cells)), forest.n_trees)
             node = np.tile(forest.starts[:-1], len(cells))  # of each row and tree
-            walking = np.arange(len(node))  # those that have not reached a leaf
-            while True:
-                walking = walking[forest.feature[node[walking]] != LEAF]
-                if len(walking) == 0:
-                    break
-                inner = node[walking]
-                asked = cells[walking // forest.n_trees, forest.feature[inner]]
-                goes_left = self._goes_left(inner, asked)
-                node[walking] = np.where(goes_left, forest.left[inner], forest.right[inner])
-            result[part] += forest.value[node.reshape(len(cells), -1)].sum(axis=1)
+            for _ in forest.levels:
+                feature = forest.feature[node]
+                goes_left = self._goes_left(node, cells[row, feature])
+                child = np.where(goes_left, forest.left[node], forest.right[node])
+                node = np.where(feature == LEAF, node, child)
+            of_trees = forest.value[node].reshape(len(cells), forest.n_trees)
+            result[part] += of_trees.sum(axis=1)
         return result
 
     def compiled_sums(
@@ -321,21 +278,35 @@ class ForestOnTable:
         """
         forest = self.forest
         n_rows = len(self.cells)
-        out[...] = forest.base
-        if not forest.n_trees:
-            return
         n_nodes = len(forest.feature)
+        values = forest.value[forest.leaves]
+        turning = np.flatnonzero((forest.feature != LEAF) & replaced[forest.feature])
+        out[...] = forest.base
         # Sums start afresh at an anchor, so blocks of values may too.
-        values_at_once = max(1, block // (4 * n_nodes * ANCHOR)) * ANCHOR
+        values_at_once = max(1, block // (4 * max(1, n_nodes) * ANCHOR)) * ANCHOR
         for lines in slices(len(donors), 1, values_at_once):
-            meets = self._leaves_of_values(donors[lines], ~replaced)  # (leaves, values)
-            changes = _changes(meets, forest.value[forest.leaves])
+            n_lines = lines.stop - lines.start
+            turns = self._packed_turns(self.cells[donors[lines]], turning)
+            meets = unpacked(self._propagate(turns, ~replaced), n_lines).T  # (values, leaves)
+            # I_S diag(v) as differences from line to line, whole again at every anchor.
+            changes = meets.astype(np.int8)
+            changes[1:] -= meets[:-1]
+            changes[::ANCHOR] = meets[::ANCHOR]
+            line, leaf = np.nonzero(changes)
+            changed_values = csr_array(
+                (changes[line, leaf] * values[leaf], (line, leaf)), shape=changes.shape
+            )
             # Nodes are bits; of the leaves a row meets some, which a sparse matrix lists; sums are there twice.
-            row_bytes = n_nodes // 4 + 4 * len(forest.leaves) + 32 * meets.shape[1]
+            row_bytes = n_nodes // 4 + 4 * len(values) + 32 * n_lines
             for part in slices(n_rows, 1, max(8, block // row_bytes // 8 * 8)):
                 packed = self.leaves_of_rows(replaced, part, block)
                 met = unpacked(packed, part.stop - part.start)  # (leaves, rows)
-                sums = (changes @ _sparse(met)).toarray()
+                places = np.flatnonzero(met)
+                line_starts = np.searchsorted(places, met.shape[1] * np.arange(len(met) + 1))
+                met_leaves = csr_array(
+                    (np.ones(len(places)), places % met.shape[1], line_starts), shape=met.shape
+                )
+                sums = (changed_values @ met_leaves).toarray()
                 _add_changes_up(sums)
                 out[lines, part] += sums
 
@@ -353,50 +324,41 @@ class ForestOnTable:
         """
         n_bytes = 2 * len(self.forest.feature) * (len(self.cells) // 8 + 1)
         if n_bytes <= block:
-            packed = self._packed_turns[:, part.start // 8 : -(-part.stop // 8)]
+            packed = self._turns_of_rows[:, part.start // 8 : -(-part.stop // 8)]
         else:
-            packed = self._pack_turns(self.cells[part])
-        return self._propagate(packed, np.uint8(255), free)
+            packed = self._packed_turns(self.cells[part], self._inner)
+        return self._propagate(packed, free)
 
     @cached_property
-    def _packed_turns(self) -> NDArray[np.uint8]:
-        return self._pack_turns(self.cells)
+    def _inner(self) -> IntArray:
+        return np.flatnonzero(self.forest.feature != LEAF)
 
-    def _pack_turns(self, cells: NDArray[np.int32]) -> NDArray[np.uint8]:
-        """Whether each row goes left at each node, (nodes, rows / 8): eight rows to a byte."""
+    @cached_property
+    def _turns_of_rows(self) -> NDArray[np.uint8]:
+        return self._packed_turns(self.cells, self._inner)
+
+    def _packed_turns(self, cells: NDArray[np.int32], nodes: IntArray) -> NDArray[np.uint8]:
+        """Whether each row goes left at some nodes, (all nodes, rows / 8): eight rows to a byte."""
         feature = self.forest.feature
-        inner = np.flatnonzero(feature != LEAF)
         result = np.zeros((len(feature), -(-len(cells) // 8)), dtype=np.uint8)
-        for nodes in np.array_split(inner, 1 + len(inner) * len(cells) // COMPARED_CELLS):
-            goes_left = self._goes_left(nodes, cells.T[feature[nodes]])
-            result[nodes] = np.packbits(goes_left, axis=1, bitorder="little")
+        for some in np.array_split(nodes, 1 + len(nodes) * len(cells) // COMPARED_CELLS):
+            goes_left = self._goes_left(some, cells.T[feature[some]])
+            result[some] = np.packbits(goes_left, axis=1, bitorder="little")
         return result
 
-    def _leaves_of_values(self, donors: IntArray, free: BoolArray) -> BoolArray:
-        """Which leaves the rows that carry some values meet, free columns left aside, (leaves, U)."""
-        feature = self.forest.feature
-        asked = np.flatnonzero((feature != LEAF) & ~free[feature])
-        goes_left = np.zeros((len(feature), len(donors)), dtype=bool)
-        goes_left[asked] = self._goes_left(asked, self.cells[donors].T[feature[asked]])
-        return self._propagate(goes_left, np.True_, free)
-
-    def _propagate(
-        self, goes_left: NDArray[Bits], everything: Bits, free: BoolArray
-    ) -> NDArray[Bits]:
-        """Pass what arrives at each node on to its children, down to the leaves, (leaves, ...).
+    def _propagate(self, goes_left: NDArray[np.uint8], free: BoolArray) -> NDArray[np.uint8]:
+        """Pass what arrives at each node on to its children, down to the leaves, (leaves, rows / 8).
 
         Parameters
         ----------
-        goes_left : array of shape (nodes, ...)
-            What goes left at each node: flags, or eight of them to a byte.
-        everything : scalar
-            What arrives at the roots.
+        goes_left : array of shape (nodes, rows / 8)
+            What goes left at each node: eight rows to a byte.
         free : array of shape (n_columns,)
             Columns whose nodes pass everything to both children.
         """
         forest = self.forest
-        arrives = np.empty(goes_left.shape, dtype=goes_left.dtype)
-        arrives[forest.starts[:-1]] = everything
+        arrives = np.empty_like(goes_left)
+        arrives[forest.starts[:-1]] = 255  # all rows
         for nodes in forest.levels:
             is_free = free[forest.feature[nodes]]
             both_ways = nodes[is_free]
@@ -404,9 +366,9 @@ class ForestOnTable:
             arrives[forest.right[both_ways]] = arrives[both_ways]
             one_way = nodes[~is_free]
             arrives_here = arrives[one_way]
-            leaves_left = goes_left[one_way]
-            arrives[forest.left[one_way]] = arrives_here & leaves_left
-            arrives[forest.right[one_way]] = arrives_here & ~leaves_left
+            turns_left = goes_left[one_way]
+            arrives[forest.left[one_way]] = arrives_here & turns_left
+            arrives[forest.right[one_way]] = arrives_here & ~turns_left
         return arrives[forest.leaves]
 
 
@@ -441,43 +403,9 @@ def _threshold_cells(
     return cells, 1 + n_passed_before + 1
 
 
-def _category_cells(values: FloatArray) -> tuple[IntArray, IntArray]:
-    """The categories that occur, and the cell of each value: 1 + its place among them, 0 for missing."""
-    present = ~np.isnan(values)
-    whole = np.trunc(values[present]).astype(np.int64)  # fractions are cut off, as the libraries do
-    categories, places = np.unique(whole, return_inverse=True)
-    cells = np.zeros(len(values), dtype=np.intp)
-    cells[present] = places.reshape(-1) + 1
-    return categories, cells
-
-
 def unpacked(bits: NDArray[np.uint8], count: int) -> BoolArray:
     """Truth values of ``count`` rows that were packed eight to a byte."""
     return np.unpackbits(bits, axis=-1, count=count, bitorder="little").view(bool)
-
-
-def _changes(meets: BoolArray, values: FloatArray) -> Any:
-    """``I_S diag(v)`` as differences from line to line, whole again at every anchor; sparse, (U, leaves).
-
-    Parameters
-    ----------
-    meets : array of shape (leaves, U)
-        Whether a value meets the conditions of a leaf on S.
-    values : array of shape (leaves,)
-    """
-    lines = meets.T.astype(np.int8)
-    lines[1:] -= meets.T[:-1].astype(np.int8)
-    lines[::ANCHOR] = meets.T[::ANCHOR]
-    line, leaf = np.nonzero(lines)
-    return csr_array((lines[line, leaf] * values[leaf], (line, leaf)), shape=lines.shape)
-
-
-def _sparse(met: BoolArray) -> Any:
-    """A 0/1 matrix (leaves, rows) in compressed lines."""
-    n_leaves, n_rows = met.shape
-    places = np.flatnonzero(met)
-    line_starts = np.searchsorted(places, n_rows * np.arange(n_leaves + 1))
-    return csr_array((np.ones(len(places)), places % n_rows, line_starts), shape=met.shape)
 
 
 def _add_changes_up(changes: FloatArray) -> None:

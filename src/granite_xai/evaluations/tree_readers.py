@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.evaluations.forest import LEAF, Forest, join_trees
+from granite_xai.evaluations.forest import LEAF, Forest
 from granite_xai.models import Predictor
 from granite_xai.models.outputs import ModelOutput
 from granite_xai.tables import Column, Table
@@ -81,21 +81,46 @@ class TreeModel:
     slope: float = 1.0
 
     def forest(self, output: int) -> Forest:
-        """The trees behind one output; a RefusalError where a tree is not as it should be."""
+        """The trees behind one output, one after the other, their nodes numbered through.
+
+        Raises
+        ------
+        RefusalError
+            Where a tree is not as it should be.
+        """
         trees = self.trees_of(output)
-        for tree in trees:
+        starts = np.cumsum([0, *(len(tree.feature) for tree in trees)]).astype(np.intp)
+        shift_of_node = np.repeat(starts[:-1], np.diff(starts))
+        categories: dict[int, IntArray] = {}
+        for tree, start in zip(trees, starts.tolist(), strict=False):
             inner = np.flatnonzero(tree.feature != LEAF)
             if not np.all(tree.left[inner] > inner) or not np.all(tree.right[inner] > inner):
                 raise RefusalError("a tree has nodes of an unknown kind or order", "M30")
             if not np.isfinite(tree.value).all() or np.isnan(tree.threshold).any():
                 raise RefusalError("a tree has values that are not finite", "M30")
-        forest = join_trees(trees, base=float(self.bases[output]), average=self.average)
-        by_category = list(forest.categories)
-        by_threshold = np.delete(forest.feature, by_category)
-        both = np.intersect1d(forest.feature[by_category], by_threshold)
+            categories |= {start + node: listed for node, listed in tree.categories.items()}
+
+        def joined(name: str, dtype: Any) -> NDArray[Any]:
+            return np.concatenate([np.zeros(0, dtype), *(getattr(tree, name) for tree in trees)])
+
+        feature = joined("feature", np.intp)
+        by_category = list(categories)
+        both = np.intersect1d(feature[by_category], np.delete(feature, by_category))
         if len(both):
             raise RefusalError(f"column {both[0]} is split by thresholds and by categories")
-        return forest
+        return Forest(
+            feature=feature,
+            threshold=joined("threshold", np.float64),
+            strict=joined("strict", np.bool_),
+            default_left=joined("default_left", np.bool_),
+            left=joined("left", np.intp) + shift_of_node,
+            right=joined("right", np.intp) + shift_of_node,
+            value=joined("value", np.float64) / (len(trees) if self.average else 1),
+            categories=categories,
+            list_right=joined("list_right", np.bool_),
+            starts=starts,
+            base=float(self.bases[output]),
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -226,13 +251,11 @@ def link_of(
     if explained.response == "predict" and has_classes:
         raise RefusalError("labels are explained as numbers")
     two_classes = explained.classes is not None and len(explained.classes) == 2
-    one_sum_for_two = n_outputs == 1 and two_classes  # it is the score of the second class
-    first_of_two = one_sum_for_two and output == 0
-    chosen = 0  # number of the explained output, where there is a choice
-    if output is not None and (n_outputs > 1 or one_sum_for_two):
-        chosen = int(output)
+    # The only sum of two classes is the score of the second.
+    first_of_two = n_outputs == 1 and two_classes and output == 0
+    chosen = 0 if n_outputs == 1 or output is None else int(output)
     if raw or name.startswith("identity"):
-        return opposite if first_of_two else identity, (0 if n_outputs == 1 else chosen,)
+        return opposite if first_of_two else identity, (chosen,)
     if name == "softmax" and n_outputs > 1:
         return partial(_softmax, output=chosen), tuple(range(n_outputs))
     if name == "multiclass_ova" and n_outputs > 1:
@@ -337,42 +360,38 @@ def _read_arrays(tree: Any, value: FloatArray) -> Forest:
 
 
 def _read_histogram_boosting(model: Any, call: ModelCall) -> TreeModel:
-    """Histogram gradient boosting: a constant and the sum of the trees, one a stage and output."""
+    """Histogram gradient boosting: a constant and the sum of the trees, one a stage and output.
+
+    It sees ordinal codes of categories, and the columns that have them first.
+    """
+    is_categorical = np.zeros(model.n_features_in_, dtype=bool)
+    if getattr(model, "_preprocessor", None) is not None:
+        is_categorical |= np.asarray(model.is_categorical_, dtype=bool)
+    position_of = np.argsort(~is_categorical, kind="stable")  # in the table, of each feature
+
+    def view(table: Table) -> FloatArray:
+        seen = np.asarray(
+            model._preprocess_X(call.prepare(table.native), reset=False), dtype=np.float64
+        )
+        matrix = np.empty_like(seen)
+        matrix[:, position_of] = seen
+        bins = model._bin_mapper.bin_thresholds_
+        for position, binned in zip(np.flatnonzero(is_categorical), bins, strict=False):
+            # Categories that only the validation rows carried have no bin: they go the way of missing values.
+            matrix[~np.isin(matrix[:, position], binned), position] = np.nan
+        return matrix
+
     bases = np.array(model._baseline_prediction, dtype=np.float64).reshape(-1)
     stages = model._predictors
     link, slope = _link_of_loss(model, len(bases))
-    position_of = _histogram_positions(model)
     return TreeModel(
         link=link,
         n_features=int(model.n_features_in_),
         bases=bases,
         trees_of=lambda output: [_read_records(stage[output], position_of) for stage in stages],
-        view=partial(_histogram_matrix, model, call.prepare),
+        view=view,
         slope=slope,
     )
-
-
-def _histogram_positions(model: Any) -> IntArray:
-    """Position in the table of each feature that histogram boosting sees, (features,): categories come first."""
-    if getattr(model, "_preprocessor", None) is None:
-        return np.arange(model.n_features_in_)
-    is_categorical = np.asarray(model.is_categorical_, dtype=bool)
-    return np.concatenate([np.flatnonzero(is_categorical), np.flatnonzero(~is_categorical)])
-
-
-def _histogram_matrix(model: Any, prepare: Callable[[Any], Any], table: Table) -> FloatArray:
-    """The matrix of histogram boosting: ordinal codes for categories, in the table's own order."""
-    encoded = np.asarray(model._preprocess_X(prepare(table.native), reset=False), dtype=np.float64)
-    if getattr(model, "_preprocessor", None) is None:
-        return encoded
-    matrix = np.empty_like(encoded)
-    matrix[:, _histogram_positions(model)] = encoded
-    categorical = np.flatnonzero(np.asarray(model.is_categorical_, dtype=bool))
-    bins = model._bin_mapper.bin_thresholds_
-    for position, binned in zip(categorical, bins, strict=False):
-        # Categories that only the validation rows carried have no bin: they go the way of missing values.
-        matrix[~np.isin(matrix[:, position], binned), position] = np.nan
-    return matrix
 
 
 def _read_records(predictor: Any, position_of: IntArray) -> Forest:
@@ -432,18 +451,15 @@ def _read_xgboost_model(model: Any, call: ModelCall) -> TreeModel:
         raise RefusalError(f"xgboost takes {model.missing} for missing", "M26")
     booster = model.get_booster()
     try:
-        best = int(model.best_iteration)
+        n_rounds = int(model.best_iteration) + 1
     except AttributeError:  # it was not stopped early
-        return _read_xgboost(booster, call)
-    trees_per_round = 1
-    if getattr(model, "n_classes_", 2) > 2:
-        trees_per_round = int(model.n_classes_)
-    settings = json.loads(booster.save_config())["learner"]["gradient_booster"]
-    trees_per_round *= int(settings["gbtree_model_param"]["num_parallel_tree"])
-    return _read_xgboost(booster, call, n_trees=(best + 1) * trees_per_round)
+        n_rounds = booster.num_boosted_rounds()
+    if n_rounds < booster.num_boosted_rounds():
+        booster = booster[:n_rounds]
+    return _read_xgboost(booster, call)
 
 
-def _read_xgboost(model: Any, call: ModelCall, n_trees: int | None = None) -> TreeModel:
+def _read_xgboost(model: Any, call: ModelCall) -> TreeModel:
     learner = json.loads(model.save_config())["learner"]
     booster = learner["gradient_booster"]["name"]
     objective = learner["objective"]["name"]
@@ -466,8 +482,8 @@ def _read_xgboost(model: Any, call: ModelCall, n_trees: int | None = None) -> Tr
         }
         if labels:  # otherwise the cells are the codes
             view = partial(single_precision, labels=labels)
-            return read_by_treelite("from_xgboost_json", json.dumps(document), view, n_trees)
-    return read_by_treelite("from_xgboost", model, single_precision, n_trees)
+            return read_by_treelite("from_xgboost_json", json.dumps(document), view)
+    return read_by_treelite("from_xgboost", model, single_precision)
 
 
 def _category_labels(entry: dict[str, Any]) -> list[Any]:
@@ -497,9 +513,7 @@ def _read_lightgbm(model: Any, call: ModelCall) -> TreeModel:
     return read_by_treelite("from_lightgbm", model, partial(_lightgbm_matrix, model))
 
 
-def read_by_treelite(
-    function: str, model: Any, view: Callable[[Table], FloatArray], n_trees: int | None = None
-) -> TreeModel:
+def read_by_treelite(function: str, model: Any, view: Callable[[Table], FloatArray]) -> TreeModel:
     """What treelite makes of a model.
 
     Parameters
@@ -509,8 +523,6 @@ def read_by_treelite(
     model : object
     view : callable
         From a table to the model's own numbers.
-    n_trees : int, optional
-        Trees in use, all outputs counted; None: all.
     """
     if find_spec("treelite") is None:
         raise RefusalError("treelite is not installed (pip install granite-xai[fast])")
@@ -520,17 +532,11 @@ def read_by_treelite(
     n_classes = int(np.max(field("num_class")))
     if n_targets > 1 and n_classes > 1:
         raise RefusalError("the model has several targets with several classes each")
-    if n_trees is None:
-        n_trees = loaded.num_tree
-    if n_trees > loaded.num_tree:
-        raise RefusalError(f"{n_trees} trees are in use, {loaded.num_tree} were read", "M24")
-    numbers_in_use = range(n_trees)
     output_of_tree = field("class_id" if n_targets == 1 else "target_id")
 
     def trees_of(output: int) -> list[Forest]:
         trees = []
-        for number in numbers_in_use:
-            owner = output_of_tree[number]
+        for number, owner in enumerate(output_of_tree):
             if owner == _EVERY_OUTPUT:
                 trees.append(_read_accessor(loaded.get_tree_accessor(number), output))
             elif owner == output:

@@ -9,10 +9,10 @@ for each pair of rows where the extra ``fast`` is installed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import factorial
 from typing import Any
 
 import numpy as np
+from scipy.special import beta
 
 from granite_xai.base.limits import slices
 from granite_xai.base.parallel import in_threads, resolve_jobs
@@ -29,11 +29,8 @@ def shapley_weights(n_players: int) -> FloatArray:
 
     It is the share of the orders in which a player arrives after a certain a others and before a certain b.
     """
-    table = np.empty((n_players + 1, n_players + 1))
-    for a in range(n_players + 1):
-        for b in range(n_players + 1):
-            table[a, b] = factorial(a) * factorial(b) / factorial(a + b + 1)
-    return table
+    arrived = np.arange(n_players + 1)
+    return np.asarray(beta(arrived[:, None] + 1, arrived + 1))
 
 
 def attributions_by_leaf(
