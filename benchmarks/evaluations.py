@@ -16,8 +16,7 @@ import granite_xai as gx
 from cases import ANY_NUMBER, bike, fit, timed
 from granite_xai.evaluations.asking import ask
 from granite_xai.evaluations.ensembles import Reading
-from granite_xai.evaluations.needs import Needs
-from granite_xai.evaluations.request import request
+from granite_xai.evaluations.request import Needs, request
 from granite_xai.models import as_predictor
 from granite_xai.tables import Rows, read_table
 

@@ -95,8 +95,8 @@ from granite_xai.base.typing import IntArray
 from granite_xai.curves.curves import RowCurves
 from granite_xai.curves.shared import SharedCurve, SharedCurves, joined
 from granite_xai.estimator import Granite, set_fitted_attributes
-from granite_xai.evaluations.needs import Needs
 from granite_xai.evaluations.probe import Probe, Probed
+from granite_xai.evaluations.request import Needs
 from granite_xai.evaluations.values import Cells
 from granite_xai.fitting.find import Path as TreePath, PathStep
 from granite_xai.fitting.fit_result import FitResult, FromFile

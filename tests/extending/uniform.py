@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from granite_xai.algebra.masking import Masking, References
-from granite_xai.evaluations.needs import Needs
+from granite_xai.evaluations.request import Needs
 from granite_xai.tables import read_table
 
 

@@ -16,10 +16,9 @@ from granite_xai.base.limits import Resources
 from granite_xai.evaluations.asking import Asked, ask
 from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Coalition
-from granite_xai.evaluations.needs import Needs, Recombined, Summed
 from granite_xai.evaluations.pilot import learn_cells
 from granite_xai.evaluations.probe import probe
-from granite_xai.evaluations.request import request, require_few_values
+from granite_xai.evaluations.request import Needs, Recombined, Summed, request, require_few_values
 from granite_xai.evaluations.values import every_level, stand_ins
 from granite_xai.models import as_predictor, for_table
 from granite_xai.tables import Rows, read_table

@@ -37,7 +37,7 @@ from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.options import whole_number
 from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.needs import Learned, Needs, Recombined
+from granite_xai.evaluations.request import Learned, Needs, Recombined
 from granite_xai.tables import Column, Rows, Table
 
 PARTS = 10  # parts of an interval: a region's first and last interval end at ends of parts

@@ -37,7 +37,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import Coalition, Elementwise, FloatArray, IntArray, PairLoss, union
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.needs import Needs
+from granite_xai.evaluations.request import Needs
 from granite_xai.tables import Table
 
 NUMBERS_AT_ONCE = 2**21  # of rows and regions, of which gaps are in memory together

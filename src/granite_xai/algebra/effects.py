@@ -33,8 +33,7 @@ from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import InputError, ResourceError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players, union
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.needs import Needs, Summed
-from granite_xai.evaluations.request import request
+from granite_xai.evaluations.request import Needs, Summed, request
 from granite_xai.tables import Table
 
 MAX_EXACT_PLAYERS = 12  # players whose 2^p coalitions are all asked about (C19)

@@ -17,17 +17,21 @@ from granite_xai.algebra.influence import Individual, Influence, Interactions
 from granite_xai.algebra.interaction import INTERACTIONS, Interaction, Partial
 from granite_xai.algebra.masking import Baseline, Conditional, Marginal, Masking, learn
 from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError, warn
-from granite_xai.base.limits import Resources, require_supported
+from granite_xai.base.limits import Resources, require_evaluations, require_supported
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.evaluations.asking import ask
 from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.limits import require_room, require_rows
-from granite_xai.evaluations.needs import Learned
 from granite_xai.evaluations.probe import require_sizeable
-from granite_xai.evaluations.request import Request, request, require_few_values
+from granite_xai.evaluations.request import (
+    Learned,
+    Request,
+    request,
+    require_few_values,
+    require_room,
+)
 from granite_xai.evaluations.values import stand_ins
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.columns import allows_missing, read_input
@@ -332,7 +336,7 @@ class _Asking:
             requested, reading = self.request(self.effect(rows), rows)
             is_read = bool(reading.answering(requested).parts)
             require_room(requested, rows.table, self.resources, n_outputs=1)
-            require_rows(self.resources, requested.n_model_rows(is_read=is_read))
+            require_evaluations(self.resources, requested.n_model_rows(is_read=is_read))
         except ResourceError:
             return False
         return True

@@ -28,7 +28,7 @@ from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.options import choose, unknown
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.needs import Learned, Needs, Recombined
+from granite_xai.evaluations.request import Learned, Needs, Recombined
 from granite_xai.tables import Column, Rows, Table, read_table, recombine, row_like
 
 if TYPE_CHECKING:

@@ -10,17 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.errors import Diagnostics, ModelError
-from granite_xai.base.limits import Resources, slices
+from granite_xai.base.limits import Resources, require_evaluations, slices
 from granite_xai.base.parallel import Meter, progress
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.attributions import Sums
 from granite_xai.evaluations.device import DeviceModel, find_device_model
 from granite_xai.evaluations.ensembles import PartsOnTable, Reading
 from granite_xai.evaluations.evaluations import Attribution, Evaluations, Matrix
-from granite_xai.evaluations.limits import bytes_kept, require_room, require_rows
-from granite_xai.evaluations.needs import Recombined, Summed
 from granite_xai.evaluations.probe import Extent, require_at_most
-from granite_xai.evaluations.request import Request
+from granite_xai.evaluations.request import Recombined, Request, Summed, bytes_kept, require_room
 from granite_xai.evaluations.values import Values
 from granite_xai.models import Predictor, SentRows
 from granite_xai.models.model import CELL_BYTES
@@ -104,7 +102,7 @@ def ask(
         device_model = find_device_model(model, rows.table, resources.device)
     require_room(request, rows.table, resources, n_outputs)
     n_model_rows = request.n_model_rows(is_read=bool(parts))
-    require_rows(resources, n_model_rows)
+    require_evaluations(resources, n_model_rows)
     if record is not None:
         if device_model is not None:
             note["path"] = "model (device)"

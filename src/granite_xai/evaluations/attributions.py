@@ -21,7 +21,7 @@ import numpy as np
 from granite_xai.base.limits import slices
 from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.evaluations.evaluations import Attribution, Matrix
-from granite_xai.evaluations.needs import Summed, Weighted
+from granite_xai.evaluations.request import Summed, Weighted
 
 
 class Sums:

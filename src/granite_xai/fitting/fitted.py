@@ -23,8 +23,7 @@ from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import listing
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations, Sample
-from granite_xai.evaluations.needs import Needs
-from granite_xai.evaluations.request import reads_parts_of_sets, reads_single_columns
+from granite_xai.evaluations.request import Needs, reads_parts_of_sets, reads_single_columns
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.plan import Plan
 from granite_xai.fitting.settings import target_for

@@ -23,14 +23,6 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.asking import ask, ask_recombined
 from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Sample
-from granite_xai.evaluations.limits import (
-    COARSE_GRID,
-    NUMBER_BYTES,
-    bytes_kept,
-    require_room,
-    require_table_room,
-)
-from granite_xai.evaluations.needs import Learned, Needs, Recombined
 from granite_xai.evaluations.pilot import (
     CELLS,
     COARSE,
@@ -53,12 +45,20 @@ from granite_xai.evaluations.probe import (
     require_sizeable,
 )
 from granite_xai.evaluations.request import (
+    COARSE_GRID,
+    NUMBER_BYTES,
+    Learned,
+    Needs,
+    Recombined,
     Request,
+    bytes_kept,
     n_checked_rows,
     reads_parts_of_sets,
     reads_single_columns,
     request,
     require_few_values,
+    require_room,
+    require_table_room,
 )
 from granite_xai.evaluations.values import (
     Cells,
