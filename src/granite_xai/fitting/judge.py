@@ -22,7 +22,6 @@ from granite_xai.inference.estimate import (
     DescribedShares,
     Estimate,
     FoldTree,
-    JudgedQuestion,
     JudgingRows,
     Predicted,
     described_share,
@@ -131,13 +130,9 @@ def _judgement(
     if are_others or exceeded is None:
         of_all_rows = [of_question.whole for of_question in measured]
         exceeded = Chance(result.questions, signs, of_all_rows, result.floors, level).exceeded
-    judged = [
-        JudgedQuestion(question, of_question.whole, of_question.regions)
-        for question, of_question in zip(result.questions, measured, strict=True)
-    ]
     return Judgement(
         estimate(
-            judged,
+            measured,
             rows,
             weights=result.question_weights,
             floors=result.floors,
@@ -145,7 +140,7 @@ def _judgement(
             level=level,
             rules=[str(rule) for rule in result.partition.rules],
             fidelities=described,
-            optimism=optimism or [0.0] * len(judged),
+            optimism=optimism or [0.0] * len(measured),
         ),
         measured,
     )

@@ -18,7 +18,6 @@ from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.document import Bar, Document, Paragraph, Printable, Table
 from granite_xai.base.numbers import (
-    ShareWithInterval,
     count,
     share,
     share_interval,
@@ -27,17 +26,16 @@ from granite_xai.base.numbers import (
 from granite_xai.base.text import ALL_ROWS
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.inference.nodes import MeasuredNodes
 from granite_xai.inference.noise import (
     FEWEST_OBSERVATIONS,
     ROUNDING,
     STEP,
-    Noise,
     Signs,
     interval_around,
     noise_of,
     standard_error,
     student_quantile,
-    upper_limit,
 )
 from granite_xai.regions import Partition
 from granite_xai.tables import frame
@@ -138,9 +136,15 @@ def described_share(
     values = []
     influences = np.zeros(len(weights))  # of each row on the mean share
     for output in outputs:
-        value, influence = _share_and_influences(output, shares)
-        values.append(value)
-        influences += influence / len(outputs)
+        centred = np.square(output.model - shares @ output.model)
+        missed = np.square(output.model - output.curves)
+        variance = float(shares @ centred)
+        if variance == 0.0:  # a constant model is described as it is
+            values.append(1.0)
+            continue
+        hidden = float(shares @ missed) / variance
+        values.append(1.0 - hidden)
+        influences -= (missed - hidden * centred) / variance / len(outputs)
     value = float(np.mean(values))
     n_observations = len(np.unique(clusters))
     if level is None or n_observations < FEWEST_OBSERVATIONS:
@@ -148,26 +152,9 @@ def described_share(
     by_cluster = np.bincount(clusters, weights=shares * influences)
     error = math.sqrt(float(np.square(by_cluster).sum()) * n_observations / (n_observations - 1))
     hidden = max(1.0 - value, 0.0)
-    hidden_low, hidden_high = interval_around(
-        hidden, error, student_quantile(level, n_observations)
-    )
-    return DescribedShare(
-        value=value,
-        low=1.0 - hidden_high,
-        high=1.0 - hidden_low,
-        hidden_high=upper_limit(hidden, error, student_quantile(level, n_observations, sides=1)),
-    )
-
-
-def _share_and_influences(output: Predicted, shares: FloatArray) -> tuple[float, FloatArray]:
-    """R² and the influence of each row on it; a constant model is described as it is."""
-    centred = np.square(output.model - shares @ output.model)
-    missed = np.square(output.model - output.curves)
-    variance = float(shares @ centred)
-    if variance == 0.0:
-        return 1.0, np.zeros(len(shares))
-    hidden = float(shares @ missed) / variance
-    return 1.0 - hidden, -(missed - hidden * centred) / variance
+    low, high = interval_around(hidden, error, student_quantile(level, n_observations))
+    _, limit = interval_around(hidden, error, student_quantile(level, n_observations, sides=1))
+    return DescribedShare(value=value, low=1.0 - high, high=1.0 - low, hidden_high=limit)
 
 
 # The record -------------------------------------------------------------------------------------------
@@ -320,18 +307,14 @@ class Estimate(Printable):
             return f"No heterogeneity stands out from sampling noise ({self._rows_in_words()})."
         if self.regions == 1:
             return "One region: the rows are not divided."
-        removed, interval = self._removed_in_words()
-        basis = self._rows_in_words()
-        if interval:
-            basis = f"{self._level()} interval {interval}, {basis}"
-        return f"{self.regions} regions remove {removed} of the heterogeneity ({basis})."
-
-    def _removed_in_words(self) -> ShareWithInterval:
-        """The share that regions remove, and its interval, which is empty where there is none."""
         removed = max(1.0 - self.remaining, 0.0)
-        if math.isnan(self.low):
-            return ShareWithInterval(share=share(removed), interval="")
-        return share_with_interval(removed, 1.0 - self.high, 1.0 - self.low)
+        text = share(removed)
+        basis = self._rows_in_words()
+        if not math.isnan(self.low):
+            text, ends = share_with_interval(removed, 1.0 - self.high, 1.0 - self.low)
+            if ends:
+                basis = f"{self._level()} interval {ends}, {basis}"
+        return f"{self.regions} regions remove {text} of the heterogeneity ({basis})."
 
     def _level(self) -> str:
         return f"{100 * self.confidence_level:g}%"
@@ -386,14 +369,6 @@ def _bar_line(label: str, value: float, low: float, high: float) -> tuple[object
 # What regions leave -----------------------------------------------------------------------------------
 
 
-class JudgedQuestion(NamedTuple):
-    """One question on all rows that judge, and in each region; None for a region without rows."""
-
-    question: ResolvedQuestion
-    whole: Noise
-    regions: Sequence[Noise | None]
-
-
 class JudgingRows(NamedTuple):
     """The rows that judge a partition.
 
@@ -425,7 +400,7 @@ class JudgingRows(NamedTuple):
 
 
 def estimate(
-    judged: Sequence[JudgedQuestion],
+    measured: Sequence[MeasuredNodes],
     rows: JudgingRows,
     *,
     weights: FloatArray,
@@ -440,14 +415,15 @@ def estimate(
 
     Parameters
     ----------
-    judged : sequence of JudgedQuestion
+    measured : sequence of MeasuredNodes
+        Each question on all of these rows, and in each region.
     rows : JudgingRows
     weights, floors : arrays of shape (Q,)
         Weight and noise floor of each question.
     exceeded : array of shape (Q,)
         Which questions show more than chance and rounding on these rows.
     level : float
-        Of the intervals.
+        Confidence of the intervals.
     rules : sequence of str
         Of the regions.
     fidelities : Deferred
@@ -456,18 +432,21 @@ def estimate(
         How much less regions leave of each question on these rows than on others, in its units,
         because these rows chose them; 0 where others did.
     """
-    plug_in = np.array([question.whole.plug_in for question in judged])
+    plug_in = np.array([question.whole.plug_in for question in measured])
     below_noise_floor = bool(np.all(plug_in <= floors))
     counted = np.where(exceeded, weights, 0.0)
     counted = counted / (counted.sum() or 1.0)
-    lines = [line for question in judged for line in _lines_of(question, rows, rules, level)]
-    quantile = rows.quantile(level)
-    remaining = _remaining(judged, counted, optimism, quantile, below_noise_floor)
-    if len(judged) == 1:
+    lines = [line for question in measured for line in _lines_of(question, rows, rules, level)]
+    remaining = _remaining(measured, counted, optimism, rows.quantile(level), below_noise_floor)
+    if len(measured) == 1:
         of_all_rows = lines[0]
         disagreement, low, high = of_all_rows.corrected, of_all_rows.low, of_all_rows.high
+        shares = np.ones(1)
     else:
         disagreement = low = high = float(counted.any())
+        shares = counted
+    by_chance = np.array([question.whole.chance for question in measured])
+    parts_by_chance = np.divide(by_chance, plug_in, out=np.zeros_like(plug_in), where=plug_in > 0)
     return Estimate(
         remaining=remaining.share,
         low=remaining.low,
@@ -476,7 +455,7 @@ def estimate(
         disagreement=0.0 if below_noise_floor else max(disagreement, 0.0),
         disagreement_low=low,
         disagreement_high=high,
-        chance=0.0 if below_noise_floor else _part_by_chance(judged, counted),
+        chance=0.0 if below_noise_floor else float(shares @ parts_by_chance),
         rows=rows.kind,
         n_rows=len(rows.regions),
         n_clusters=rows.n_clusters_of(-1),
@@ -487,33 +466,22 @@ def estimate(
     )
 
 
-def _part_by_chance(judged: Sequence[JudgedQuestion], counted: FloatArray) -> float:
-    """Part of the measured disagreement that chance alone would show; of several questions, of those that count."""
-    if len(judged) == 1:
-        counted = np.ones(1)
-    part = 0.0
-    for weight, question in zip(counted, judged, strict=True):
-        if weight and question.whole.plug_in > 0:
-            part += float(weight) * question.whole.level / question.whole.plug_in
-    return part
-
-
 def _lines_of(
-    judged: JudgedQuestion, rows: JudgingRows, rules: Sequence[str], level: float
+    question: MeasuredNodes, rows: JudgingRows, rules: Sequence[str], level: float
 ) -> Iterator[EstimateLine]:
     """One question on all rows and in each region; nothing is known where there are no rows."""
-    parts = zip([judged.whole, *judged.regions], [ALL_ROWS, *rules], strict=True)
+    parts = zip([question.whole, *question.regions], [ALL_ROWS, *rules], strict=True)
     for region, (noise, rule) in enumerate(parts, start=-1):
         plug_in = chance = corrected = low = high = math.nan
         n_samples = len(rows.regions)
         if region >= 0:
             n_samples = int(np.count_nonzero(rows.regions == region))
         if noise is not None:
-            plug_in, chance, corrected = noise.plug_in, noise.level, noise.corrected
+            plug_in, chance, corrected = noise.plug_in, noise.chance, noise.corrected
             quantile = rows.quantile(level, region)
             low, high = interval_around(corrected, noise.standard_error, quantile)
         yield EstimateLine(
-            question=judged.question.label,
+            question=question.figures.question,
             region=region,
             rule=rule,
             n_samples=n_samples,
@@ -535,7 +503,7 @@ class _Remaining(NamedTuple):
 
 
 def _remaining(
-    judged: Sequence[JudgedQuestion],
+    measured: Sequence[MeasuredNodes],
     counted: FloatArray,
     optimism: Sequence[float],
     quantile: float,
@@ -544,54 +512,38 @@ def _remaining(
     """What the questions that show more than chance leave, by their weights."""
     if not counted.any():
         return _Remaining(0.0 if below_noise_floor else math.nan)
-    if len(judged[0].regions) == 1:  # nothing was divided, nothing was removed
+    if len(measured[0].regions) == 1:  # nothing was divided, nothing was removed
         return _Remaining(1.0)
     share_left = 0.0
-    slopes = np.zeros_like(judged[0].whole.excess)
+    slopes = np.zeros_like(measured[0].whole.excess)  # of the share, along each vector of signs
     excess = np.zeros_like(slopes)
-    for weight, question, too_low in zip(counted, judged, optimism, strict=True):
-        if weight:
-            of_question = _left_of_question(question)
-            share_left += weight * (of_question.share + too_low / question.whole.corrected)
-            slopes += weight * of_question.slopes
-            excess += weight * of_question.excess
+    for weight, question, too_low in zip(counted, measured, optimism, strict=True):
+        if weight == 0.0:
+            continue
+        whole = question.whole
+        regions = [noise for noise in question.regions if noise is not None]
+        mass = np.sum([noise.mass for noise in regions], axis=0)  # (2, P)
+        inside = 0.0
+        moved_inside = np.zeros_like(mass)
+        excess_inside = np.zeros_like(excess)
+        for noise in regions:
+            share_of_rows = float(noise.mass.mean() / mass.mean())
+            inside += share_of_rows * noise.corrected
+            excess_inside += share_of_rows * noise.excess
+            # What chance adds to a region stays as it is while the weights move.
+            moved_inside += noise.mass / mass * (noise.moved - noise.plug_in + noise.corrected)
+        share = inside / whole.corrected
+        slopes_inside = (moved_inside[0] - moved_inside[1]) / (2 * STEP)
+        share_left += weight * (share + too_low / whole.corrected)
+        slopes += weight * (slopes_inside - share * whole.slopes) / whole.corrected
+        excess += weight * (excess_inside - share * whole.excess) / whole.corrected
     share_left = max(float(share_left), 0.0)
     if math.isnan(quantile):
         return _Remaining(share_left)
-    error = standard_error(slopes, excess, judged[0].whole.n_observations)
+    error = standard_error(slopes, excess, measured[0].whole.n_observations)
     low, high = interval_around(share_left, error, quantile)
     share_left, low, high = (0.0 if left < ROUNDING else left for left in (share_left, low, high))
     return _Remaining(share=share_left, low=low, high=high, standard_error=error)
-
-
-class _LeftOfQuestion(NamedTuple):
-    """The share of one question that the regions leave, and how it moves along each vector of signs."""
-
-    share: float
-    slopes: FloatArray  # (P,)
-    excess: FloatArray  # (P,)
-
-
-def _left_of_question(judged: JudgedQuestion) -> _LeftOfQuestion:
-    whole = judged.whole
-    regions = [noise for noise in judged.regions if noise is not None]
-    mass = np.sum([noise.mass for noise in regions], axis=0)  # (2, P)
-    inside = 0.0
-    moved = np.zeros_like(mass)
-    excess = np.zeros_like(whole.excess)
-    for noise in regions:
-        share_of_rows = float(noise.mass.mean() / mass.mean())
-        inside += share_of_rows * noise.corrected
-        excess += share_of_rows * noise.excess
-        # What chance adds to a region stays as it is while the weights move.
-        moved += noise.mass / mass * (noise.moved - noise.plug_in + noise.corrected)
-    share_left = inside / whole.corrected
-    slopes = (moved[0] - moved[1]) / (2 * STEP) - share_left * whole.slopes
-    return _LeftOfQuestion(
-        share=float(share_left),
-        slopes=slopes / whole.corrected,
-        excess=(excess - share_left * whole.excess) / whole.corrected,
-    )
 
 
 # Rows that chose the regions: folds ---------------------------------------------------------------------
@@ -680,7 +632,12 @@ def optimism_of_tree(
         fold_rows = np.flatnonzero(is_inside & tree.is_left_out)
         share_of_search = weights[search_rows].sum() / weights[is_searched].sum()
         share_of_fold = weights[fold_rows].sum() / weights[tree.is_left_out].sum()
-        noise = noise_of(question, evaluations.take(search_rows), signs.take(search_rows))
+        noise = noise_of(
+            question,
+            evaluations.take(search_rows),
+            signs.take(search_rows),
+            has_interval=False,
+        )
         bias = noise.plug_in - noise.corrected
         optimism -= share_of_search * (noise.plug_in - 2 * bias)
         if len(fold_rows):

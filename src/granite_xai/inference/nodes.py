@@ -14,7 +14,7 @@ from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.noise import ROUNDING, Noise, Signs, noise_of
-from granite_xai.regions import Leaf, Node, Partition, leaves
+from granite_xai.regions import Leaf, Partition, leaves, walk
 from granite_xai.tables import frame
 
 NO_NODE = -1  # parent of the root, and region of a node that is split
@@ -185,30 +185,23 @@ class NodePlace(NamedTuple):
 
 def tree_places(partition: Partition) -> list[NodePlace]:
     """The nodes of a tree, parents first; of regions without a tree, the root and these."""
-    places = list[NodePlace]()
+    n_regions = len(partition)
     if partition.root is None:
-        all_regions = range(len(partition))
-        places.append(NodePlace(parent=NO_NODE, region=NO_NODE, column="", regions=all_regions))
-        for region in all_regions:
-            alone = range(region, region + 1)
-            places.append(NodePlace(parent=0, region=region, column="", regions=alone))
-        return places
-    _append_places(partition.root, NO_NODE, 0, places)
+        of_regions = [
+            NodePlace(0, region, "", range(region, region + 1)) for region in range(n_regions)
+        ]
+        return [NodePlace(NO_NODE, NO_NODE, "", range(n_regions)), *of_regions]
+    places = []
+    next_region = 0
+    for place in walk(partition.root):
+        below = range(next_region, next_region + sum(1 for _ in leaves(place.node)))
+        parent = NO_NODE if place.parent is None else place.parent.number
+        if isinstance(place.node, Leaf):
+            places.append(NodePlace(parent, next_region, "", below))
+            next_region += 1
+        else:
+            places.append(NodePlace(parent, NO_NODE, place.node.column, below))
     return places
-
-
-def _append_places(node: Node, parent: int, first_region: int, places: list[NodePlace]) -> None:
-    """Append a node and those below it."""
-    n_regions = sum(1 for _ in leaves(node))
-    regions = range(first_region, first_region + n_regions)
-    if isinstance(node, Leaf):
-        places.append(NodePlace(parent=parent, region=first_region, column="", regions=regions))
-        return
-    number = len(places)
-    places.append(NodePlace(parent=parent, region=NO_NODE, column=node.column, regions=regions))
-    left, right = node.children
-    _append_places(left, number, first_region, places)
-    _append_places(right, number, first_region + sum(1 for _ in leaves(left)), places)
 
 
 # Measuring ----------------------------------------------------------------------------------------
@@ -280,24 +273,50 @@ def measure_nodes(
     largest = float(np.square(evaluations.f).max(initial=0.0)) if are_squared_effects else 0.0
     for number, place in enumerate(tree_places(partition)):
         inside = place.rows(regions)
+        of_node = evaluations if number == 0 else evaluations.take(inside)
+        whole = RegionWeights.whole(of_node.weights)
         noise = None
         by_set = np.full(len(question.sets), math.nan)
-        of_node = evaluations if number == 0 else evaluations.take(inside)
         if len(inside) and signs is not None:
-            of_rows = signs if number == 0 else signs.take(inside)
             has_interval = number == 0 or place.region != NO_NODE
-            noise = noise_of(
-                question, of_node, of_rows if has_interval else of_rows.first(PAIRS_OF_SPLIT_NODES)
-            )
+            of_rows = signs if number == 0 else signs.take(inside)
+            if not has_interval:
+                of_rows = of_rows.first(PAIRS_OF_SPLIT_NODES)
+            noise = noise_of(question, of_node, of_rows, has_interval=has_interval)
             by_set = noise.corrected_by_set
         elif len(inside):
-            whole = RegionWeights.whole(of_node.weights)
             by_set = question.losses(of_node, whole)[:, 0, 0]
         if number == 0:
             largest = max(largest, float(np.nanmax(np.abs(by_set), initial=0.0)))
         by_set = np.where(np.abs(by_set) < ROUNDING * largest, 0.0, by_set)
+        heterogeneity = math.nan
+        if len(inside):
+            heterogeneity = max(float(by_set.sum()), 0.0)
+            if question.has_squared_loss:
+                heterogeneity = math.sqrt(heterogeneity)
+        importances: list[tuple[float, ...]] = [(), ()]
+        if len(inside) and not question.is_local:
+            importances = [
+                tuple(float(value[0, 0]) for value in side.values(of_node, whole))
+                for side in (question.first, question.second)
+            ]
+        mean, spread = _mean_and_spread(evaluations, inside)
+        figure = NodeFigure(
+            node=number,
+            parent=place.parent,
+            region=place.region,
+            column=place.column,
+            n_samples=len(inside),
+            share=float(evaluations.weights[inside].sum() / evaluations.weights.sum()),
+            mean=mean,
+            spread=spread,
+            heterogeneity=heterogeneity,
+            by_set=tuple(by_set.tolist()),
+            first=importances[0],
+            second=importances[1],
+        )
         noises.append(noise)
-        nodes.append(_node_figure(number, place, question, evaluations, inside, by_set))
+        nodes.append(figure)
     figures = NodeFigures(
         question=question.label,
         rows=rows,
@@ -307,45 +326,6 @@ def measure_nodes(
         nodes=tuple(nodes),
     )
     return MeasuredNodes(figures, noises)
-
-
-def _node_figure(
-    number: int,
-    place: NodePlace,
-    question: ResolvedQuestion,
-    evaluations: Evaluations,
-    inside: IntArray,
-    by_set: FloatArray,
-) -> NodeFigure:
-    heterogeneity = math.nan
-    first: tuple[float, ...] = ()
-    second: tuple[float, ...] = ()
-    if len(inside):
-        heterogeneity = max(float(by_set.sum()), 0.0)
-        if question.has_squared_loss:
-            heterogeneity = math.sqrt(heterogeneity)
-        if not question.is_local:
-            of_node = evaluations.take(inside)
-            whole = RegionWeights.whole(of_node.weights)
-            first, second = (
-                tuple(float(value[0, 0]) for value in side.values(of_node, whole))
-                for side in (question.first, question.second)
-            )
-    mean, spread = _mean_and_spread(evaluations, inside)
-    return NodeFigure(
-        node=number,
-        parent=place.parent,
-        region=place.region,
-        column=place.column,
-        n_samples=len(inside),
-        share=float(evaluations.weights[inside].sum() / evaluations.weights.sum()),
-        mean=mean,
-        spread=spread,
-        heterogeneity=heterogeneity,
-        by_set=tuple(by_set.tolist()),
-        first=first,
-        second=second,
-    )
 
 
 def _mean_and_spread(evaluations: Evaluations, inside: IntArray) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 The weights of the rows move by ``1 + a s`` and ``1 - a s`` for vectors s of random signs, one sign for
 a row or a cluster. What a gap gains along s is a draw of its sampling error, so the same draws tell
 
-    level       what R would be on average if every true gap were 0
+    chance      what R would be on average if every true gap were 0
     bar         what R would hardly exceed then: a quantile of a scaled F variable
     corrected   R without what chance adds
     error       how R itself moves along s: its standard error
@@ -23,7 +23,6 @@ import numpy as np
 from scipy.special import fdtri, stdtrit
 
 from granite_xai.algebra.disagreement import ResolvedQuestion
-from granite_xai.algebra.masked_model import MaskedModel
 from granite_xai.algebra.region_weights import AlongSigns, RegionWeights, SignedLines
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
@@ -95,7 +94,7 @@ class Noise:
     excess : array of shape (P,)
         What such errors add to R, less their mean.
     moved : array of shape (2, P)
-        R under the weights with each vector of signs, and against it.
+        R under the weights with each vector of signs, and against it; nan where no interval was asked for.
     mass : array of shape (2, P)
         Weight of the rows under the same.
     n_observations : int
@@ -121,7 +120,7 @@ class Noise:
         return float(self.corrected_by_set.sum())
 
     @property
-    def level(self) -> float:
+    def chance(self) -> float:
         """What R would be on average if every true gap were 0."""
         return float(self.by_chance.mean())
 
@@ -136,11 +135,13 @@ class Noise:
         return standard_error(self.slopes, self.excess, self.n_observations)
 
     def bar(self, level: float) -> float:
-        """What R would hardly exceed if every true gap were 0."""
+        """What R would hardly exceed if every true gap were 0, with a level of confidence."""
         return bar_of_draws(self.by_chance, level, self.n_observations)
 
 
-def noise_of(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs) -> Noise:
+def noise_of(
+    question: ResolvedQuestion, evaluations: Evaluations, signs: Signs, *, has_interval: bool = True
+) -> Noise:
     """Measure one question on the rows of a region.
 
     Parameters
@@ -150,17 +151,18 @@ def noise_of(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs)
         Of these rows.
     signs : Signs
         Of these rows.
+    has_interval : bool
+        Whether its standard error is read; without, a question of sums costs half as much.
     """
     signed = SignedLines(evaluations.weights, signs.signs, STEP)
-    of_sets = list(_noise_of_sets(question, evaluations, signs, signed))
-    moved = sum(of_set.moved for of_set in of_sets)
+    of_sets = list(_noise_of_sets(question, evaluations, signs, signed, has_interval))
     excess = sum(of_set.excess for of_set in of_sets)
     return Noise(
-        by_set=np.array([of_set.moved[0] for of_set in of_sets]),
-        corrected_by_set=np.array([of_set.moved[0] - of_set.bias for of_set in of_sets]),
+        by_set=np.array([of_set.plug_in for of_set in of_sets]),
+        corrected_by_set=np.array([of_set.plug_in - of_set.bias for of_set in of_sets]),
         by_chance=np.asarray(sum(of_set.by_chance for of_set in of_sets)),
         excess=np.asarray(excess - np.mean(excess)),
-        moved=_with_and_against(np.asarray(moved)),
+        moved=np.asarray(sum(of_set.moved for of_set in of_sets)),
         mass=_with_and_against(evaluations.weights.sum() * signed.mass()),
         n_observations=signs.n_observations,
     )
@@ -169,7 +171,8 @@ def noise_of(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs)
 class _SetNoise(NamedTuple):
     """The gaps of one set."""
 
-    moved: FloatArray  # (1 + 2 P,) disagreement under each line of weights
+    plug_in: float
+    moved: FloatArray  # (2, P) disagreement with each vector of signs, and against it
     by_chance: FloatArray  # (P,)
     excess: FloatArray  # (P,)
     bias: float  # what chance adds to the disagreement
@@ -180,10 +183,11 @@ def _noise_of_sets(
     evaluations: Evaluations,
     signs: Signs,
     signed: SignedLines,
+    has_interval: bool,
 ) -> Iterator[_SetNoise]:
     if question.has_masked_gaps:
         for along_signs in question.gaps_along_signs(evaluations, signed):
-            yield _noise_of_sums(along_signs, signs.n_observations)
+            yield _noise_of_sums(along_signs, signs.n_observations, has_interval)
         return
     lines = RegionWeights.along_signs(signed)
     gaps = question.gaps(evaluations, lines)
@@ -191,19 +195,22 @@ def _noise_of_sets(
         for gap in gaps:
             yield _noise_of_region(question, gap[0], signs.n_observations)
         return
-    n_observations = signs.n_observations
     for gap, sizes in zip(gaps, question.cell_sizes(evaluations), strict=True):
-        yield _noise_of_rows(question, gap, np.minimum(sizes, n_observations), signs, lines)
+        yield _noise_of_rows(question, gap, np.minimum(sizes, signs.n_observations), signs, lines)
 
 
-def _noise_of_sums(gap: AlongSigns, n_observations: int) -> _SetNoise:
+def _noise_of_sums(gap: AlongSigns, n_observations: int, has_interval: bool) -> _SetNoise:
     """A squared gap at every row that averages over all of them: as `_noise_of_rows` says."""
     # Moved weights show (m - 1) / m of the variance of a mean of m observations.
     small_sample = n_observations / max(n_observations - 1, 1)
     squares, tilts = gap.error_moments()
     squared_errors = small_sample * squares
+    moved = np.full((2, len(squares)), np.nan)
+    if has_interval:
+        moved = _with_and_against(gap.mean_squares())
     return _SetNoise(
-        moved=gap.mean_squares(),
+        plug_in=float(gap.signed.shares @ np.square(gap.values)),
+        moved=moved,
         by_chance=squared_errors,
         excess=squared_errors,
         bias=float(np.mean(squared_errors + small_sample * tilts)),
@@ -243,8 +250,10 @@ def _noise_of_rows(
         errors[is_alone] = np.sqrt(np.mean(others[:, None] * np.square(errors[~is_alone])))
         bias[is_alone] = np.mean(others * bias[~is_alone])
     shares = lines.weights[:, 0] / lines.weights[:, 0].sum()
+    by_line = lines.means(question.loss(gap))[0]  # (1 + 2 P,)
     return _SetNoise(
-        moved=lines.means(question.loss(gap))[0],
+        plug_in=float(by_line[0]),
+        moved=_with_and_against(by_line),
         by_chance=shares @ question.loss(errors),
         excess=shares @ excess,
         bias=float(shares @ bias),
@@ -266,12 +275,14 @@ def _noise_of_region(question: ResolvedQuestion, gap: FloatArray, n_observations
     unbiased = shown - bias_of_gap
     excess_of_unbiased, _ = _moved_losses(question, unbiased, errors)
     without_bias = float(question.loss(unbiased)[0]) - float(excess_of_unbiased.mean())
-    moved = question.loss(gap)
+    by_line = question.loss(gap)
+    plug_in = float(by_line[0])
     return _SetNoise(
-        moved=moved,
+        plug_in=plug_in,
+        moved=_with_and_against(by_line),
         by_chance=question.loss(errors),
         excess=excess,
-        bias=float(moved[0]) - without_bias,
+        bias=plug_in - without_bias,
     )
 
 
@@ -335,57 +346,6 @@ class RegionNoise(NamedTuple):
     is_exceeded: bool  # whether its rows show more than chance
 
 
-class _ByChance(NamedTuple):
-    """One question on the rows of a region, without an interval."""
-
-    plug_in: float
-    bias: float  # what chance adds
-    draws: FloatArray  # (P,) what sampling errors like those along each vector would show by themselves
-
-
-def _by_chance(question: ResolvedQuestion, evaluations: Evaluations, signs: Signs) -> _ByChance:
-    """Measure one question on the rows of a region, for a search."""
-    if not question.has_masked_gaps:
-        noise = noise_of(question, evaluations, signs)
-        return _ByChance(noise.plug_in, noise.plug_in - noise.corrected, noise.by_chance)
-    shares = evaluations.weights / evaluations.weights.sum()
-    of_sets = [_set_by_chance(gap, shares, signs) for gap in question.masked_gaps(evaluations)]
-    return _ByChance(
-        plug_in=sum(of_set.plug_in for of_set in of_sets),
-        bias=sum(of_set.bias for of_set in of_sets),
-        draws=np.asarray(sum(of_set.draws for of_set in of_sets)),
-    )
-
-
-def _set_by_chance(gap: MaskedModel, shares: FloatArray, signs: Signs) -> _ByChance:
-    """What `_noise_of_sums` says of a gap, from products of what it reads: less work than at every row."""
-    small_sample = signs.n_observations / max(signs.n_observations - 1, 1)
-    tilt = shares @ signs.signs
-    if gap.right is None:
-        values = gap.left @ shares
-        errors = gap.left @ (shares[:, None] * signs.signs) - values[:, None] * tilt  # (n, P)
-        draws = shares @ np.square(errors)
-        own = (2.0 * shares * values) @ (signs.signs * errors)
-    else:
-        rank = gap.left.shape[1]
-        means = shares @ gap.right
-        values = gap.left @ means
-        both = np.empty((len(signs), 2 * rank))
-        np.multiply(shares[:, None], gap.right - means, out=both[:, :rank])  # how means move
-        np.multiply((2.0 * shares * values)[:, None], gap.left, out=both[:, rank:])
-        moved, read = np.split(both.T @ signs.signs, 2)
-        products = gap.left.T @ (shares[:, None] * gap.left)
-        draws = np.maximum(np.einsum("rp,rp->p", moved, products @ moved), 0.0)
-        own = np.einsum("rp,rp->p", moved, read)
-    ratios = 1.0 - np.square(STEP * tilt)
-    draws = small_sample * draws / np.square(ratios)
-    return _ByChance(
-        plug_in=float(shares @ np.square(values)),
-        bias=float(np.mean(draws + small_sample * own / ratios)),
-        draws=draws,
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class Chance:
     """What chance says of all rows, question by question, and of any of them as one region.
@@ -400,7 +360,7 @@ class Chance:
     floors : array of shape (Q,)
         Noise floor of each question.
     level : float
-        Probability not to find regions where there are none.
+        Confidence: the probability not to find regions where there are none.
     given : array of shape (Q,), optional
         Which questions show more than chance, where that was decided by more rows than these.
     """
@@ -442,15 +402,11 @@ class Chance:
         """Which questions show more on all rows than chance and rounding can, (Q,)."""
         if self.given is not None:
             return self.given & (self.corrected > 0)
-        has_enough = self.signs.n_observations >= FEWEST_OBSERVATIONS
-        return np.array(
-            [
-                has_enough
-                and noise.plug_in > max(noise.bar(self.level), floor)
-                and noise.corrected > 0
-                for noise, floor in zip(self.of_all_rows, self.floors, strict=True)
-            ]
-        )
+        if self.signs.n_observations < FEWEST_OBSERVATIONS:
+            return np.zeros(len(self.questions), dtype=np.bool_)
+        plug_ins = np.array([noise.plug_in for noise in self.of_all_rows])
+        bars = np.array([noise.bar(self.level) for noise in self.of_all_rows])
+        return np.asarray((plug_ins > np.maximum(bars, self.floors)) & (self.corrected > 0))
 
     @property
     def corrected(self) -> FloatArray:
@@ -462,7 +418,7 @@ class Chance:
         return {
             question.label: {
                 "disagreement": noise.plug_in,
-                "chance": noise.level,
+                "chance": noise.chance,
                 "bar": noise.bar(self.level),
                 "corrected": noise.corrected,
             }
@@ -489,22 +445,24 @@ class Chance:
             is_exceeded = bool(np.any(self.exceeded & (factors > 0)))
             plug_ins = np.array([noise.plug_in for noise in self.of_all_rows])
             return RegionNoise(plug_ins, float(factors @ self.corrected), is_exceeded)
-        signs = self.signs.take(places)
+        n_draws = max(FEWEST_DRAWS, ROWS_TIMES_DRAWS // len(places))
+        signs = self.signs.take(places).first(n_draws)
         disagreements = np.zeros(len(self.questions))
-        corrected = 0.0
-        signs = signs.first(max(FEWEST_DRAWS, ROWS_TIMES_DRAWS // len(signs)))
         draws = np.zeros(signs.signs.shape[1])
+        corrected = 0.0
         for number in np.flatnonzero(factors).tolist():
             question = self.questions[number]
-            by_chance = _by_chance(question, outputs[question.output], signs)
-            disagreements[number] = by_chance.plug_in
-            corrected += factors[number] * (by_chance.plug_in - by_chance.bias)
-            draws += factors[number] * by_chance.draws
-        n_observations = signs.n_observations
-        bar = bar_of_draws(draws, self.level, n_observations)
-        plug_in = float(factors @ disagreements)
-        has_enough = n_observations >= FEWEST_OBSERVATIONS
-        is_exceeded = has_enough and plug_in > bar and corrected > 0
+            of_output = outputs[question.output]
+            noise = noise_of(question, of_output, signs, has_interval=False)
+            disagreements[number] = noise.plug_in
+            draws += factors[number] * noise.by_chance
+            corrected += factors[number] * noise.corrected
+        bar = bar_of_draws(draws, self.level, signs.n_observations)
+        is_exceeded = (
+            signs.n_observations >= FEWEST_OBSERVATIONS
+            and float(factors @ disagreements) > bar
+            and corrected > 0
+        )
         return RegionNoise(disagreements, float(corrected), bool(is_exceeded))
 
 
@@ -536,14 +494,7 @@ def interval_around(value: float, error: float, quantile: float) -> tuple[float,
     """
     if math.isnan(quantile):
         return math.nan, math.nan
-    high = upper_limit(value, error, quantile)
     if value > 2 * error:
+        high = value * math.exp(quantile * error / value)
         return value**2 / high, high
-    return max(0.0, value - quantile * error), high
-
-
-def upper_limit(value: float, error: float, quantile: float) -> float:
-    """The upper end of `interval_around`."""
-    if value > 2 * error:
-        return value * math.exp(quantile * error / value)
-    return value + quantile * error
+    return max(0.0, value - quantile * error), value + quantile * error
