@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from granite_xai.algebra.conditional import interval_edges, level_codes, ranks_among, rows_stood_for
-from granite_xai.curves.curves import sortable_levels
+from granite_xai.curves.curves import ascending
 from granite_xai.tables import read_table
 
 
@@ -79,8 +79,8 @@ def test_ordinal_values_stand_by_their_declared_order_and_unseen_ones_behind():
     other_sizes = pd.CategoricalDtype(["large", "giant", "small"], ordered=True)
     fitted = levels_of(pd.Series(["large", "small"], dtype=sizes))
     new = levels_of(pd.Series(["large", "giant", "small"], dtype=other_sizes))
-    fitted_places, places = sortable_levels(new, fitted)
-    assert list(fitted_places) == [0, 2]
+    assert list(ascending(fitted.levels, fitted)) == [0, 2]
+    places = ascending(new.levels, fitted)
     assert dict(zip(new.levels, places, strict=True)) == {"small": 0, "large": 2, "giant": 3}
 
 

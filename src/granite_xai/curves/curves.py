@@ -20,17 +20,23 @@ BAND = (0.05, 0.95)  # nine rows in ten
 # Curves ----------------------------------------------------------------------------------------------
 
 
-def sortable_levels(column: Column, fitted: Column) -> tuple[Any, Any]:
-    """Levels of the fit, and those of the same column on other rows, on one scale that ascends.
+def ascending(levels: Any, fitted: Column) -> Any:
+    """Levels of a column on the scale on which those of the fit ascend.
 
-    The scale of an ordinal column is the place in its declared order, behind all of which an unseen label stands.
+    That of an ordinal column is the place in its declared order, behind all of which an unseen label stands.
+
+    Parameters
+    ----------
+    levels : array
+        Of the column on any rows.
+    fitted : Column
+        On the fitting rows.
     """
     if fitted.order is None:
-        return fitted.levels, column.levels
+        return levels
     place_of_label = {label: place for place, label in enumerate(fitted.order)}
     behind_all = len(place_of_label)
-    known = [place_of_label[level] for level in fitted.levels]
-    return known, [place_of_label.get(level, behind_all) for level in column.levels]
+    return np.array([place_of_label.get(level, behind_all) for level in levels], dtype=np.intp)
 
 
 def as_numbers(values: Any, column: Column) -> FloatArray:
@@ -125,7 +131,7 @@ def _between_values(
         places, first = np.unique(places.astype(np.intp), return_index=True)
         values = values[first]
     if column.is_ordered:
-        numbers = as_numbers(sortable_levels(column, column)[0], column)
+        numbers = as_numbers(ascending(column.levels, column), column)
         curve = np.interp(numbers, numbers[places], values)
     else:
         # A label that nobody asked about has the value that stands for it.
@@ -236,6 +242,6 @@ def _at_levels(column: Column, matrix: Matrix, at_values: FloatArray) -> FloatAr
     at_levels[column.codes + 1] = at_values[matrix.codes]
     if column.is_ordered and matrix.levels is not None:
         is_level = matrix.levels >= 0
-        numbers = as_numbers(sortable_levels(column, column)[0], column)
+        numbers = as_numbers(ascending(column.levels, column), column)
         at_levels[1:] = np.interp(numbers, numbers[matrix.levels[is_level]], at_values[is_level])
     return at_levels

@@ -21,7 +21,7 @@ import numpy as np
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.options import unknown
 from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, subsets, union
-from granite_xai.curves.curves import RowCurves, as_numbers, sortable_levels
+from granite_xai.curves.curves import RowCurves, as_numbers, ascending
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Outline, Table, frame, require_rows
 
@@ -130,10 +130,9 @@ class SharedCurve:
             effect_of = dict(zip(self.column.levels.tolist(), of_levels.tolist(), strict=True))
             by_level = np.array([effect_of.get(level, np.nan) for level in column.levels.tolist()])
         else:
-            known, asked = sortable_levels(column, self.column)
-            by_level = np.interp(
-                as_numbers(asked, self.column), as_numbers(known, self.column), of_levels
-            )
+            levels = as_numbers(ascending(column.levels, self.column), self.column)
+            known_levels = as_numbers(ascending(self.column.levels, self.column), self.column)
+            by_level = np.interp(levels, known_levels, of_levels)
         # A missing value has the code -1, which reads the last entry.
         return np.append(by_level, of_missing)[column.codes]
 

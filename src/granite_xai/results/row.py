@@ -17,7 +17,7 @@ from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.numbers import OutputUnit, count, share, table_number
 from granite_xai.base.text import MISSING, column_text, listing, plain, shortened
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, union
-from granite_xai.curves.curves import sortable_levels
+from granite_xai.curves.curves import ascending
 from granite_xai.curves.shared import SharedCurve
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import FittedGranite
@@ -166,12 +166,9 @@ class RowExplanation(Printable):
 
     def sentences(self) -> list[str]:
         """What a reader needs in words: prediction, reasons, the nearest change, and what is unusual."""
-        largest = float(np.abs(self.contributions).max(initial=0.0))
-        sentences = [self._prediction(), self._reasons(largest)]
-        if abs(self.rest) > largest:  # a reader should know it before what single features do
-            sentences.insert(1, self._interactions(largest))
-        else:
-            sentences.append(self._interactions(largest))
+        sentences = [self._prediction(), self._reasons()]
+        # What is more than any single feature a reader should know before these.
+        sentences.insert(1 if abs(self.rest) > self._largest else 2, self._interactions())
         if self.changes:
             nearest = self.changes[0]
             condition = nearest.words or nearest.condition
@@ -185,6 +182,11 @@ class RowExplanation(Printable):
             sentences.append(f"Few rows there are like it ({', '.join(named)}).")
         return [sentence for sentence in sentences if sentence]
 
+    @property
+    def _largest(self) -> float:
+        """Size of the largest contribution."""
+        return float(np.abs(self.contributions).max(initial=0.0))
+
     def _prediction(self) -> str:
         """What is predicted, beside the mean of the region."""
         average = f"its region ({self.title}) averages" if self.title else "the average is"
@@ -195,63 +197,54 @@ class RowExplanation(Printable):
         level = self.unit.level
         return f"{subject}: {name} {level(self.prediction)}; {average} {level(self.mean)}."
 
-    def _reasons(self, largest: float) -> str:
+    def _reasons(self) -> str:
         """Which features make the prediction lower or higher than the mean; its own direction comes first."""
-        if largest == 0.0:
-            return ""
-        lower = list[str]()
-        higher = list[str]()
-        for index in self.order:
-            contribution = float(self.contributions[index])
-            if abs(contribution) < SLIGHT * largest:
-                break
-            name = shortened(plain(self.sets[index]), LONGEST_NAME)
-            effect = self.unit.signed_effect(contribution, bare=True)
-            reasons = lower if contribution < 0 else higher
-            reasons.append(f"{name} = {plain(self.values[index])} ({effect})")
-        sides = []
-        if lower:
-            sides.append(f"lower because of {', '.join(lower[:MOST_NAMED])}")
-        if higher:
-            sides.append(f"higher because of {', '.join(higher[:MOST_NAMED])}")
+        directions = [("lower", -1.0), ("higher", 1.0)]
         if self.prediction >= self.mean:
-            sides.reverse()
+            directions.reverse()
+        sides = []
+        for direction, sign in directions:
+            reasons = []
+            for number in self.order:
+                contribution = float(self.contributions[number])
+                if sign * contribution > 0 and abs(contribution) >= SLIGHT * self._largest:
+                    name = shortened(plain(self.sets[number]), LONGEST_NAME)
+                    effect = self.unit.signed_effect(contribution, bare=True)
+                    reasons.append(f"{name} = {plain(self.values[number])} ({effect})")
+            if reasons:
+                sides.append(f"{direction} because of {', '.join(reasons[:MOST_NAMED])}")
+        if not sides:
+            return ""
+        in_points = " (in points)" if self.unit.probability else ""
         sentence = "; ".join(sides)
-        if self.unit.probability:
-            sentence += " (in points)"
-        return f"{sentence[:1].upper()}{sentence[1:]}."
+        return f"{sentence[:1].upper()}{sentence[1:]}{in_points}."
 
-    def _interactions(self, largest: float) -> str:
+    def _interactions(self) -> str:
         """What interactions add; empty where that is little."""
         rest = self.rest
-        if abs(rest) < SLIGHT * largest or rest == 0.0:
+        if abs(rest) < SLIGHT * self._largest or rest == 0.0:
             return ""
-        subject = "Interactions add"
-        if self.beyond:
-            subject = "Interactions, and values beyond those of the search rows, add"
-        added = f"{subject} {self.unit.signed_effect(rest)}"
-        if abs(rest) <= largest:
-            return f"{added}."
-        compared = "more than any single feature"
-        return f"{added}, {compared}: single features alone do not explain this row."
+        beyond = ", and values beyond those of the search rows," if self.beyond else ""
+        text = f"Interactions{beyond} add {self.unit.signed_effect(rest)}"
+        if abs(rest) > self._largest:
+            text += ", more than any single feature: single features alone do not explain this row"
+        return f"{text}."
 
     def _document(self) -> Document:
         """Sentences; the strongest sets, what the others add, and what interactions add."""
-        largest = float(np.abs(self.contributions).max(initial=0.0))
         lines: list[tuple[object, ...]] = []
         for place in self.order[:MOST_SETS]:
             name = shortened(self.sets[place], LONGEST_NAME)
-            bar = self._bar(float(self.contributions[place]), largest)
+            bar = self._bar(float(self.contributions[place]))
             lines.append((name, self.values[place], self._percentile(place), bar))
         summed_up = self.order[MOST_SETS:]
         if len(summed_up):
-            bar = self._bar(float(self.contributions[summed_up].sum()), largest)
+            bar = self._bar(float(self.contributions[summed_up].sum()))
             lines.append((count(len(summed_up), "other"), "", "", bar))
-        lines.append(("interactions", "", "", self._bar(self.rest, largest)))
+        lines.append(("interactions", "", "", self._bar(self.rest)))
         adds = f"adds ({self.unit.noun})" if self.unit.noun else "adds"
         head: tuple[object, ...] = ("", "value", "percentile in its region", adds)
-        has_percentiles = any(percentile for _, _, percentile, _ in lines)
-        if not has_percentiles:
+        if not any(percentile for _, _, percentile, _ in lines):
             head = ("", "value", adds)
             lines = [(name, value, bar) for name, value, _, bar in lines]
         return Document([*map(Paragraph, self.sentences()), TableBlock(head, lines, left=(0, 1))])
@@ -264,8 +257,8 @@ class RowExplanation(Printable):
         levels = self.references.columns[curve.column.position].levels
         return "" if len(levels) <= 2 else share(self.percentiles[number])
 
-    def _bar(self, contribution: float, largest: float) -> Bar:
-        length = abs(contribution) / largest if largest > 0 else 0.0
+    def _bar(self, contribution: float) -> Bar:
+        length = abs(contribution) / self._largest if self._largest > 0 else 0.0
         if length < SHOWN_AS_NOTHING:
             contribution = 0.0
         return Bar(self.unit.signed_effect(contribution, bare=True), length)
@@ -321,25 +314,21 @@ def explain_one(view: FittedGranite, x: Any, target: str = "") -> RowExplanation
         prediction = float(fitted.model.on_rows(table)[0])
     largest = np.abs([mean, *added.values]).max()
     curve_of = {}
-    in_region = shared.in_region(region.index)
-    for curve, centre in zip(in_region, shared.centres[region.index], strict=True):
+    in_region = zip(shared.in_region(region.index), shared.centres[region.index], strict=True)
+    for curve, centre in in_region:
         if curve.column is not None:
             effects = _without_rounding(curve.effects - centre, largest)
-            own = replace(curve, effects=effects)
-            curve_of[frozenset({curve.column.position})] = own
-    has_rows = not isinstance(fitted.table.container, Outline)
-    inside = fitted.table
-    if has_rows:
-        inside = fitted.table.take(rows_of_region(fitted, region.index))
-    columns = [[table.columns[place] for place in sorted(player)] for player in added.players]
-    percentiles = np.full(len(columns), np.nan)
-    shares = np.full(len(columns), np.nan)
-    for number, (column, *others) in enumerate(columns):
-        if has_rows and not others:
-            among = inside.columns[column.position]
-            percentiles[number] = _ranks(column, among)[0]
-            is_equal = level_codes(among, among) == level_codes(column, among)
-            shares[number] = np.mean(is_equal)
+            curve_of[frozenset({curve.column.position})] = replace(curve, effects=effects)
+    references = fitted.table
+    percentiles = np.full(len(added.players), np.nan)
+    shares = np.full(len(added.players), np.nan)
+    if not isinstance(fitted.table.container, Outline):
+        references = fitted.table.take(rows_of_region(fitted, region.index))
+        for number, player in enumerate(added.players):
+            if len(player) == 1:
+                column, among = (rows.columns[min(player)] for rows in (table, references))
+                percentiles[number] = _ranks(column, among)[0]
+                shares[number] = np.mean(level_codes(among, among) == level_codes(column, among))
     output = output_words(fitted.model, target)
     return RowExplanation(
         row=_label_of(x),
@@ -350,17 +339,16 @@ def explain_one(view: FittedGranite, x: Any, target: str = "") -> RowExplanation
         mean=mean,
         explanation=added.name,
         sets=tuple(added.labels),
-        values=tuple(", ".join(map(_value_text, of_set)) for of_set in columns),
+        values=tuple(_values_text(table, player) for player in added.players),
         percentiles=percentiles,
         shares=shares,
         contributions=_without_rounding(added.values, largest),
-        errors=np.where(
-            shares == 1.0, 0.0, added.errors
-        ),  # a value that all rows have adds nothing
+        # A value that all rows have adds nothing.
+        errors=np.where(shares == 1.0, 0.0, added.errors),
         changes=tuple(_changes(fitted, table, region.index)),
         curves=tuple(curve_of.get(player) for player in added.players),
         table=table,
-        references=inside,
+        references=references,
         title=fitted.partition.titles[region.index] if len(fitted.partition) > 1 else "",
         output=output.name,
         unit=output.unit,
@@ -394,11 +382,11 @@ def _added(fitted: FitResult, table: Table, region: int) -> _Added:
     by_piece = shared.contributions(table, np.array([region]), fitted.model)[0]
     # What pairs add is among the interactions.
     singles = [number for number, piece in enumerate(shared.pieces) if len(piece) == 1]
-    curves = [shared.in_region(region)[number] for number in singles]
     label_of_set = dict(zip(layout.sets, layout.labels, strict=True))
     labels = []
     errors = np.full(len(singles), 0.0 if fitted.level is None else np.nan)
-    for place, (number, curve) in enumerate(zip(singles, curves, strict=True)):
+    for place, number in enumerate(singles):
+        curve = shared.in_region(region)[number]
         names = label_of_set.get(shared.pieces[number], (", ".join(curve.features),))
         labels.append(":".join(names))
         if curve.column is not None and fitted.level is not None:
@@ -422,22 +410,27 @@ def _is_beyond(column: Column, fitted: Column) -> bool:
         return not np.any(fitted.codes < 0)
     if not fitted.is_ordered:
         return column.values[0] not in fitted.levels.tolist()
-    levels, own = sortable_levels(column, fitted)
-    return len(levels) == 0 or not levels[0] <= own[column.codes[0]] <= levels[-1]
+    levels = ascending(fitted.levels, fitted)
+    level = ascending(column.levels, fitted)[column.codes[0]]
+    return len(levels) == 0 or not levels[0] <= level <= levels[-1]
 
 
-def _value_text(column: Column) -> str:
-    """The value of the first row."""
-    return MISSING if column.missing[0] else level_text(column, column.values[0])
+def _values_text(table: Table, player: Coalition) -> str:
+    """What the first row has in the columns of a player."""
+    columns = [table.columns[place] for place in sorted(player)]
+    texts = [
+        MISSING if column.missing[0] else level_text(column, column.values[0]) for column in columns
+    ]
+    return ", ".join(texts)
 
 
 def _ranks(column: Column, among: Column) -> FloatArray:
     """The place of each row's value among the values of a column: mid-ranks from 0 to 1; NaN without an order."""
     if not among.is_ordered or len(among.levels) == 0:
         return np.full(len(column.values), np.nan)
-    levels_among, levels = sortable_levels(column, among)
-    present = among.codes[among.codes >= 0]
-    counts = np.bincount(present, minlength=len(levels_among))
+    levels = ascending(column.levels, among)
+    levels_among = ascending(among.levels, among)
+    counts = np.bincount(among.codes[among.codes >= 0], minlength=len(levels_among))
     n_below = np.append(0.0, np.cumsum(counts))
     below = n_below[np.searchsorted(levels_among, levels, "left")]
     up_to = n_below[np.searchsorted(levels_among, levels, "right")]

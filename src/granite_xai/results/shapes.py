@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -112,18 +112,55 @@ class Shape:
 
 
 class _Points(NamedTuple):
-    """A curve at places from left to right, or at labels."""
+    """A curve at places from left to right, or at labels.
+
+    Attributes
+    ----------
+    x, y : arrays of shape (places,)
+    weights : array of shape (places,)
+        Shares of the rows, together 1.
+    errors : array of shape (places,)
+        Standard errors of y.
+    levels : array of shape (places,)
+        The level in the middle of each place.
+    are_joined : bool
+        Whether places stand for several levels.
+    column : Column
+    range : float
+        Of the curve.
+    """
 
     x: FloatArray
     y: FloatArray
-    weights: FloatArray  # shares of the rows, together 1
+    weights: FloatArray
     errors: FloatArray
-    levels: IntArray  # of each place the level in its middle
-    are_joined: bool  # whether places stand for several levels
+    levels: IntArray
+    are_joined: bool
+    column: Column
+    range: float
 
     def error_between(self, first: int, second: int) -> float:
         """Standard error of the difference between two places, at most: whatever their correlation is."""
         return float(self.errors[first] + self.errors[second])
+
+    def is_clear(self, size: float, error: float) -> bool:
+        """Whether a difference is more than a small part of the curve, and than its error."""
+        return size > max(TURN * self.range, ERRORS * error)
+
+    def has_rows_beside(self, first: int, last: int) -> bool:
+        """Whether enough rows lie before some places, and enough behind them."""
+        before = self.weights[:first].sum()
+        behind = self.weights[last + 1 :].sum()
+        return bool(min(before, behind) >= FEWEST)
+
+    def shape(
+        self, kind: str, places: Sequence[int], size: float, error: float, is_about: bool = False
+    ) -> Shape:
+        """A shape that names some places; ``is_about``: these are not known exactly."""
+        levels = tuple(int(self.levels[place]) for place in places)
+        texts = tuple(place_text(self.column, level) for level in levels)
+        is_rounded = self.column.kind == "numeric" and not _is_whole(self.column)
+        return Shape(kind, texts, levels, is_about or is_rounded, size, error)
 
 
 def shape_of(curve: SharedCurve, flat: float = 0.0) -> Shape:
@@ -140,17 +177,18 @@ def shape_of(curve: SharedCurve, flat: float = 0.0) -> Shape:
     points = _points(curve, curve.column)
     if len(points.y) == 0:
         return Shape("flat")
+    if len(points.y) == 1:
+        return points.shape("constant", [0], 0.0, 0.0)
     highest, lowest = int(np.argmax(points.y)), int(np.argmin(points.y))
     error = points.error_between(highest, lowest)
-    if len(points.y) == 1:
-        return _shape("constant", curve.column, points, [0], 0.0, 0.0)
     if curve.range <= max(flat, ERRORS * error) or curve.range == 0:
         return Shape("flat", size=curve.range, error=error)
     if len(points.y) == 2:
-        return _shape("higher", curve.column, points, [highest, lowest], curve.range, error)
-    if not curve.column.is_ordered:
-        return _labels(curve, curve.column, points)
-    shape = _monotone(curve, curve.column, points) or _turning(curve, curve.column, points)
+        return points.shape("higher", [highest, lowest], curve.range, error)
+    if curve.column.is_ordered:
+        shape = _monotone(points) or _turning(points)
+    else:
+        shape = _labels(points)
     return shape or Shape("varies", size=curve.range, error=error)
 
 
@@ -158,10 +196,9 @@ def _points(curve: SharedCurve, column: Column) -> _Points:
     """The levels that have rows; of very many, places that stand for several."""
     levels = np.flatnonzero(curve.shares[1:] > 0)
     weights = curve.shares[1:][levels]
+    x = np.arange(len(levels), dtype=np.float64)
     if column.kind in ("numeric", "date"):
         x = as_numbers(column.levels, column)[levels]
-    else:
-        x = np.arange(len(levels), dtype=np.float64)
     points = _Points(
         x=x,
         y=curve.effects[1:][levels],
@@ -169,6 +206,8 @@ def _points(curve: SharedCurve, column: Column) -> _Points:
         errors=np.nan_to_num(curve.errors[1:][levels]),
         levels=levels,
         are_joined=False,
+        column=column,
+        range=curve.range,
     )
     if len(levels) <= MOST_PLACES or not column.is_ordered:
         return points
@@ -177,7 +216,7 @@ def _points(curve: SharedCurve, column: Column) -> _Points:
     place = np.unique(place, return_inverse=True)[1]
     mass = np.asarray(np.bincount(place, points.weights), dtype=np.float64)
     middle = np.searchsorted(middles, np.cumsum(mass) - mass / 2).clip(max=len(levels) - 1)
-    return _Points(
+    return points._replace(
         x=np.bincount(place, points.weights * points.x) / mass,
         y=np.bincount(place, points.weights * points.y) / mass,
         weights=mass,
@@ -185,22 +224,6 @@ def _points(curve: SharedCurve, column: Column) -> _Points:
         levels=levels[middle],
         are_joined=True,
     )
-
-
-def _shape(
-    kind: str,
-    column: Column,
-    points: _Points,
-    named: Sequence[int],
-    size: float,
-    error: float,
-    is_about: bool = False,
-) -> Shape:
-    """A shape that names some places; ``is_about``: these are not known exactly."""
-    levels = [int(points.levels[place]) for place in named]
-    texts = [place_text(column, level) for level in levels]
-    is_rounded = column.kind == "numeric" and not _is_whole(column)
-    return Shape(kind, tuple(texts), tuple(levels), is_about or is_rounded, size, error)
 
 
 def place_text(column: Column, level: int) -> str:
@@ -243,36 +266,29 @@ def _is_whole(column: Column) -> bool:
 # Labels -----------------------------------------------------------------------------------------------
 
 
-def _labels(curve: SharedCurve, column: Column, points: _Points) -> Shape:
+def _labels(points: _Points) -> Shape | None:
     """The labels that are highest and lowest, with those that errors do not tell from them; few rows name none."""
     order = np.argsort(-points.y, kind="stable")
     order = order[points.weights[order] >= FEWEST]
     if len(order) < 2:
-        return Shape("varies", size=curve.range)
-    ends = []
-    for from_end in (order, order[::-1]):
-        end = int(from_end[0])
-        alike = [
-            int(place)
-            for place in from_end
-            if abs(points.y[place] - points.y[end])
-            <= max(
-                TURN * curve.range, ERRORS * points.error_between(int(place), end) * (place != end)
-            )
-        ]
+        return Shape("varies", size=points.range)
+    ends: list[list[int]] = []
+    for end, *others in (order.tolist(), order[::-1].tolist()):
+        alike = [end]
+        for place in others:
+            gap = abs(points.y[place] - points.y[end])
+            if not points.is_clear(gap, points.error_between(place, end)):
+                alike.append(place)
         ends.append(alike)
     high, low = ends
     size = float(points.y[high].min() - points.y[low].max())
     error = max(points.error_between(first, second) for first in high for second in low)
-    is_clear = set(high).isdisjoint(low) and size > max(TURN * curve.range, ERRORS * error)
-    if not is_clear or max(len(high), len(low)) > MOST_LABELS:
-        return Shape("varies", size=curve.range, error=error)
-    texts = [
-        word_list([place_text(column, int(points.levels[place])) for place in places], "and")
-        for places in ends
-    ]
-    levels = tuple(int(points.levels[place]) for place in (*high, *low))
-    return Shape("labels", tuple(texts), levels, size=size, error=error)
+    is_told = set(high).isdisjoint(low) and points.is_clear(size, error)
+    if not is_told or max(len(high), len(low)) > MOST_LABELS:
+        return Shape("varies", size=points.range, error=error)
+    named = points.shape("labels", [*high, *low], size, error)
+    texts = word_list(named.places[: len(high)]), word_list(named.places[len(high) :])
+    return replace(named, places=texts)
 
 
 # Ordered values ---------------------------------------------------------------------------------------
@@ -300,15 +316,15 @@ def _errors_of_rising_fits(y: FloatArray, weights: FloatArray) -> FloatArray:
     return errors
 
 
-def _monotone(curve: SharedCurve, column: Column, points: _Points) -> Shape | None:
+def _monotone(points: _Points) -> Shape | None:
     """A curve that rises or falls: along a line, with a level part at one end, or anyhow; None: it does neither."""
-    x, y, weights, *_ = points
+    x, y, weights = points.x, points.y, points.weights
     last = len(y) - 1
     rising = float(np.sign(_covariance(x, y, weights))) or 1.0
     verb = "rises" if rising > 0 else "falls"
-    error = points.error_between(0, last)
+    told = Shape(verb, size=points.range, error=points.error_between(0, last))
     if _squared_correlation(x, y, weights) >= DESCRIBED:
-        return Shape(verb, size=curve.range, error=error)
+        return told
     fits: list[tuple[float, str, int]] = []
     for kink in range(1, last):
         beyond = np.maximum(x - x[kink], 0.0)
@@ -318,94 +334,89 @@ def _monotone(curve: SharedCurve, column: Column, points: _Points) -> Shape | No
     for described, kind, kink in sorted(fits, reverse=True):
         if described < DESCRIBED:
             break
-        turn = _kink(curve, points, kink, is_level_first=kind.startswith("level"))
-        if turn is not None:
-            return _shape(kind, column, points, [kink], *turn, is_about=True)
+        level_part = slice(0, kink + 1) if kind.startswith("level") else slice(kink, last + 1)
+        is_level = np.ptp(y[level_part]) <= LEVEL * np.ptp(y)
+        # How far the kink lies off the line between both ends.
+        along = (x[kink] - x[0]) / (x[last] - x[0])
+        size = float(abs(y[kink] - (1 - along) * y[0] - along * y[last]))
+        errors = points.errors
+        error = float(errors[kink] + (1 - along) * errors[0] + along * errors[last])
+        if is_level and points.has_rows_beside(kink, kink) and points.is_clear(size, error):
+            return points.shape(kind, [kink], size, error, is_about=True)
     missed = float(_errors_of_rising_fits(rising * y, weights)[0, last])
-    if missed <= (1 - DESCRIBED) * _variance(y, weights):
-        return Shape(verb, size=curve.range, error=error)
-    return None
+    return told if missed <= _missable(points) else None
 
 
-def _kink(
-    curve: SharedCurve, points: _Points, kink: int, *, is_level_first: bool
-) -> tuple[float, float] | None:
-    """How far a kink lies off the line between both ends, and the error of that; None where it cannot be told."""
-    x, y, weights, errors = points.x, points.y, points.weights, points.errors
-    last = len(y) - 1
-    along = (x[kink] - x[0]) / (x[last] - x[0])
-    size = float(abs(y[kink] - (1 - along) * y[0] - along * y[last]))
-    error = float(errors[kink] + (1 - along) * errors[0] + along * errors[last])
-    level_part = slice(0, kink + 1) if is_level_first else slice(kink, last + 1)
-    is_level = np.ptp(y[level_part]) <= LEVEL * np.ptp(y)
-    has_rows = min(weights[:kink].sum(), weights[kink + 1 :].sum()) >= FEWEST
-    if is_level and has_rows and size > max(TURN * curve.range, ERRORS * error):
-        return size, error
-    return None
+def _missable(points: _Points) -> float:
+    """Squared error up to which a fit describes the curve."""
+    return (1 - DESCRIBED) * _covariance(points.y, points.y, points.weights)
 
 
-def _turning(curve: SharedCurve, column: Column, points: _Points) -> Shape | None:
+def _turning(points: _Points) -> Shape | None:
     """A curve with one peak, one valley or two peaks; None: it has none that can be told."""
-    y, weights = points.y, points.weights
+    rising = _errors_of_rising_fits(points.y, points.weights)
+    falling = _errors_of_rising_fits(-points.y, points.weights)
+    return (
+        _one_turn(points, 1.0, ("peak", "high"), rising, falling)
+        or _one_turn(points, -1.0, ("valley", "low"), falling, rising)
+        or _two_peaks(points, rising, falling)
+    )
+
+
+def _one_turn(
+    points: _Points, sign: float, kinds: tuple[str, str], first: FloatArray, then: FloatArray
+) -> Shape | None:
+    """A peak, or with the sign -1 a valley: at a place, or along a span."""
+    last = len(points.y) - 1
+    missed = min(first[0, turn] + then[turn + 1, last] for turn in range(last))
+    turn = int(np.argmax(sign * points.y))
+    step = _smallest_step(points, sign, [0, turn, last])
+    if missed > _missable(points) or step is None:
+        return None
+    start, end = _span(points, sign, turn, TURN * points.range)
+    if not points.has_rows_beside(start, end):
+        return None
+    if start == end:
+        return points.shape(kinds[0], [turn], *step, points.are_joined)
+    return points.shape(kinds[1], [start, end], *step, points.are_joined)
+
+
+def _two_peaks(points: _Points, rising: FloatArray, falling: FloatArray) -> Shape | None:
+    """A curve that goes up, down, up and down."""
+    y = points.y
     last = len(y) - 1
-    rising = _errors_of_rising_fits(y, weights)
-    falling = _errors_of_rising_fits(-y, weights)
-    missable = (1 - DESCRIBED) * _variance(y, weights)
-    for sign, first, then, kinds in (
-        (1.0, rising, falling, ("peak", "high")),
-        (-1.0, falling, rising, ("valley", "low")),
-    ):
-        missed = [first[0, turn] + then[turn + 1, last] for turn in range(last)]
-        if min(missed) > missable:
-            continue
-        turn = int(np.argmax(sign * y))
-        found = _turns(curve, points, sign, [0, turn, last])
-        if found is not None:
-            start, end = _span(points, sign, turn, TURN * curve.range)
-            inside_rows = weights[:start].sum(), weights[end + 1 :].sum()
-            if min(inside_rows) >= FEWEST:
-                named = [turn] if start == end else [start, end]
-                return _shape(kinds[start != end], column, points, named, *found, points.are_joined)
-    # Up, down, up and down: the best place of each turn, given the valley between both peaks.
-    best, valley = math.inf, 0
+    # The best place of each turn, given the valley between both peaks.
+    fits = []
     for place in range(1, last - 1):
         left = min(rising[0, turn] + falling[turn + 1, place] for turn in range(place))
         right = min(
             rising[place + 1, turn] + falling[turn + 1, last] for turn in range(place + 1, last)
         )
-        if left + right < best:
-            best, valley = left + right, place
-    if best > missable:
+        fits.append((left + right, place))
+    missed, valley = min(fits, default=(math.inf, 0))
+    if missed > _missable(points):
         return None
     peaks = [int(np.argmax(y[:valley])), valley + 1 + int(np.argmax(y[valley + 1 :]))]
     valley = peaks[0] + int(np.argmin(y[peaks[0] : peaks[1]]))
-    found = _turns(curve, points, 1.0, [0, peaks[0], valley, peaks[1], last])
-    if found is None:
+    step = _smallest_step(points, 1.0, [0, peaks[0], valley, peaks[1], last])
+    if step is None:
         return None
-    is_about = points.are_joined or any(
-        _span(points, 1.0, peak, 0.0) != (peak, peak) for peak in peaks
-    )
-    return _shape("two peaks", column, points, peaks, *found, is_about)
+    are_spans = any(_span(points, 1.0, peak, 0.0) != (peak, peak) for peak in peaks)
+    return points.shape("two peaks", peaks, *step, points.are_joined or are_spans)
 
 
-def _turns(
-    curve: SharedCurve, points: _Points, sign: float, places: Sequence[int]
+def _smallest_step(
+    points: _Points, sign: float, places: Sequence[int]
 ) -> tuple[float, float] | None:
     """The smallest step between an end and the turns that follow, and its error; None where one cannot be told."""
-    y, weights = points.y, points.weights
-    smallest: tuple[float, float] | None = None
+    steps = []
     for shoulder, turn in pairwise(places):
-        step = sign * float(y[turn] - y[shoulder])
+        step = sign * float(points.y[turn] - points.y[shoulder])
+        steps.append((step, points.error_between(shoulder, turn)))
         sign = -sign
-        error = points.error_between(shoulder, turn)
-        if step <= max(TURN * curve.range, ERRORS * error):
-            return None
-        if smallest is None or step < smallest[0]:
-            smallest = (step, error)
-    for turn in places[1:-1]:
-        if min(weights[:turn].sum(), weights[turn + 1 :].sum()) < FEWEST:
-            return None
-    return smallest
+    are_clear = all(points.is_clear(step, error) for step, error in steps)
+    have_rows = all(points.has_rows_beside(turn, turn) for turn in places[1:-1])
+    return min(steps) if are_clear and have_rows else None
 
 
 def _span(points: _Points, sign: float, turn: int, tolerance: float) -> tuple[int, int]:
@@ -427,13 +438,9 @@ def _covariance(first: FloatArray, second: FloatArray, weights: FloatArray) -> f
     return float(weights @ ((first - weights @ first) * (second - weights @ second)))
 
 
-def _variance(values: FloatArray, weights: FloatArray) -> float:
-    return _covariance(values, values, weights)
-
-
 def _squared_correlation(first: FloatArray, second: FloatArray, weights: FloatArray) -> float:
     """Share of the variance of one that a line through the other describes."""
-    variances = _variance(first, weights) * _variance(second, weights)
+    variances = _covariance(first, first, weights) * _covariance(second, second, weights)
     return _covariance(first, second, weights) ** 2 / variances if variances > 0 else 0.0
 
 
@@ -456,12 +463,9 @@ def shapes_differ(first: SharedCurve, second: SharedCurve, shapes: tuple[Shape, 
     if kinds[0] != kinds[1]:
         return True
     if kinds[0] in ("high", "low"):
-        return max(shapes[0].levels) < min(shapes[1].levels) or max(shapes[1].levels) < min(
-            shapes[0].levels
-        )
-    if kinds[0] == "labels":
-        return shapes[0].levels[:1] != shapes[1].levels[:1]
-    return False
+        left, right = sorted(shapes, key=lambda shape: min(shape.levels))
+        return max(left.levels) < min(right.levels)
+    return kinds[0] == "labels" and shapes[0].levels[:1] != shapes[1].levels[:1]
 
 
 def common_levels(first: SharedCurve, second: SharedCurve) -> IntArray:
@@ -493,11 +497,9 @@ def _correlation(first: SharedCurve, second: SharedCurve) -> float:
     if weights.sum() == 0:
         return 0.0
     weights = weights / weights.sum()
-    along = _covariance(first.effects[levels], second.effects[levels], weights)
-    return math.copysign(
-        math.sqrt(_squared_correlation(first.effects[levels], second.effects[levels], weights)),
-        along,
-    )
+    of_first, of_second = first.effects[levels], second.effects[levels]
+    size = math.sqrt(_squared_correlation(of_first, of_second, weights))
+    return math.copysign(size, _covariance(of_first, of_second, weights))
 
 
 def distance_apart(first: SharedCurve, second: SharedCurve) -> float:

@@ -183,12 +183,16 @@ class InScope:
     on_grid: Mapping[int, FloatArray]
     gaps: FloatArray
 
-    def size_of(self, side: int) -> FloatArray:
-        """The value of each set by one explanation, (n_sets,); for local effects the mean of its size over the rows."""
+    def size_of(self, side: int, power: float = 1.0) -> FloatArray:
+        """The value of each set by one explanation, (n_sets,).
+
+        For local effects the mean of its size over the rows; with the power 2 the root mean square.
+        """
         part = self.parts[side]
         if part.rows is None:
             return part.values
-        return np.asarray(np.average(np.abs(part.values), axis=0, weights=self.weights))
+        powers = np.average(np.abs(part.values) ** power, axis=0, weights=self.weights)
+        return np.asarray(powers ** (1 / power))
 
     @property
     def sizes(self) -> FloatArray:
@@ -198,13 +202,7 @@ class InScope:
     @property
     def root_mean_squares(self) -> FloatArray:
         """The same with the root mean square of local effects in place of their mean size."""
-        sizes = []
-        for part in self.parts:
-            size = part.values
-            if part.rows is not None:
-                size = np.sqrt(np.average(np.square(part.values), axis=0, weights=self.weights))
-            sizes.append(size)
-        return np.stack(sizes)
+        return np.stack([self.size_of(side, power=2.0) for side in range(len(self.parts))])
 
     @property
     def errors(self) -> FloatArray:
