@@ -438,9 +438,12 @@ class Finding(NamedTuple):
     changed: bool
 
     @property
-    def clarity(self) -> float:
-        """The difference as a multiple of half its interval; very large without sampling error."""
-        return abs(self.difference) / (self.difference_high - self.difference + TINY)
+    def order(self) -> tuple[bool, float]:
+        """Figures of regions come first, the largest difference for its interval ahead; then large importances."""
+        size = abs(self.difference)
+        if self.set is not None:
+            return True, -size
+        return False, -size / (self.difference_high - self.difference + TINY)
 
     @property
     def cell(self) -> str:
@@ -546,12 +549,8 @@ class Comparison(Printable):
         Figures of regions come first, those with the largest difference for its interval ahead;
         then importances, the largest difference ahead.
         """
-        changed = [finding for finding in self.findings if finding.changed]
-        of_regions = [finding for finding in changed if finding.set is None]
-        importances = [finding for finding in changed if finding.set is not None]
-        of_regions.sort(key=lambda finding: finding.clarity, reverse=True)
-        importances.sort(key=lambda finding: abs(finding.difference), reverse=True)
-        return of_regions + importances
+        changed = (finding for finding in self.findings if finding.changed)
+        return sorted(changed, key=lambda finding: finding.order)
 
     @property
     def columns(self) -> list[int]:

@@ -195,14 +195,13 @@ class FitFinding:
         What searches on half the rows said; empty: nobody asked for them, or a doubt says it.
     rows : Sentence
         How many rows there are, and which of them say what.
-    dependence : Dependence
+    main_feature : str
+        The feature that the finding is about; empty where it is about none.
     described : Described or None
         None: the share of the model that curves describe has not been computed.
     output : OutputWords
     vocabulary : mapping
         What the words of rules need to know.
-    quiet_regions : tuple of int
-        Where predictions vary far less than overall.
     """
 
     outcome: Outcome
@@ -216,16 +215,10 @@ class FitFinding:
     notes: tuple[Sentence, ...]
     stability: Sentence
     rows: Sentence
-    dependence: Dependence
+    main_feature: str
     described: Described | None
     output: OutputWords
     vocabulary: Vocabulary
-    quiet_regions: tuple[int, ...]
-
-    @property
-    def main_feature(self) -> str:
-        """The feature that the finding is about; empty where it is about none."""
-        return self.dependence.features[0] if self.dependence.features else ""
 
 
 def finding_of(
@@ -243,6 +236,7 @@ def finding_of(
     """
     facts = FitFacts(fitted, diagnostics)
     output = output_words(fitted.model, target or diagnostics.get("target") or "", unit)
+    features = facts.dependence.features
     notes = []
     if "alpha" in diagnostics:
         notes.append(Sentence(diagnostics["alpha"]["text"], [_n_regions(facts)]))
@@ -258,11 +252,10 @@ def finding_of(
         notes=tuple(notes),
         stability=_stability(facts),
         rows=_rows(facts),
-        dependence=facts.dependence,
+        main_feature=features[0] if features else "",
         described=facts.described,
         output=output,
         vocabulary=facts.vocabulary,
-        quiet_regions=facts.quiet_regions,
     )
 
 
