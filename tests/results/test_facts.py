@@ -9,18 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import granite_xai as gx
 from granite_xai.inference.nodes import NO_NODE, NodeFigure, NodeFigures
-from granite_xai.results.facts import FitFacts, region_columns, target_name
-
-
-def dependence(figures):
-    """That of a fit whose curves nobody knows."""
-    question = SimpleNamespace(question=gx.question("sobol"))
-    fitted = SimpleNamespace(
-        partition=[0, 1], nodes=(figures,), questions=(question,), shared_curves=None
-    )
-    return FitFacts(fitted, {}).dependence
+from granite_xai.results.facts import dependence_of, region_columns, target_name
 
 
 def figures(sets, *nodes):
@@ -45,7 +35,7 @@ def figures(sets, *nodes):
 
 def test_bikes():
     # hr is split first, but workingday takes most of the heterogeneity of hr.
-    found = dependence(
+    found = dependence_of(
         figures(
             ("hr", "workingday", "temp"),
             (NO_NODE, NO_NODE, "hr", 1.0, (80.0, 36.0, 18.0)),
@@ -63,7 +53,7 @@ def test_bikes():
 
 def test_a_split_that_takes_a_fifth_is_a_moderator():
     def with_temp(gap):
-        return dependence(
+        return dependence_of(
             figures(
                 ("hr", "workingday"),
                 (NO_NODE, NO_NODE, "workingday", 1.0, (100.0, 30.0)),
@@ -80,7 +70,7 @@ def test_a_split_that_takes_a_fifth_is_a_moderator():
 
 def test_a_second_feature_needs_half_the_fall():
     def second(gap):
-        return dependence(
+        return dependence_of(
             figures(
                 ("education", "sex", "marital"),
                 (NO_NODE, NO_NODE, "marital", 1.0, (10.0, gap, 12.0)),
@@ -94,7 +84,7 @@ def test_a_second_feature_needs_half_the_fall():
 
 
 def test_where_nothing_falls_no_feature_is_named():
-    found = dependence(
+    found = dependence_of(
         figures(
             ("a", "b"),
             (NO_NODE, NO_NODE, "a", 1.0, (1.0, 1.0)),
@@ -107,7 +97,7 @@ def test_where_nothing_falls_no_feature_is_named():
 
 
 def test_a_feature_that_is_split_alone_is_its_own_finding():
-    found = dependence(
+    found = dependence_of(
         figures(
             ("a",),
             (NO_NODE, NO_NODE, "a", 1.0, (4.0,)),
@@ -120,7 +110,7 @@ def test_a_feature_that_is_split_alone_is_its_own_finding():
 
 
 def test_the_first_split_is_named_though_another_one_removes_more_of_the_main_feature():
-    found = dependence(
+    found = dependence_of(
         figures(
             ("mass", "sex", "species"),
             (NO_NODE, NO_NODE, "sex", 1.0, (90.0, 30.0, 70.0)),
@@ -136,7 +126,7 @@ def test_the_first_split_is_named_though_another_one_removes_more_of_the_main_fe
 
 
 def test_the_first_split_on_the_main_feature_is_no_moderator_of_it():
-    found = dependence(
+    found = dependence_of(
         figures(
             ("hr", "day"),
             (NO_NODE, NO_NODE, "hr", 1.0, (90.0, 40.0)),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -21,7 +20,7 @@ from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.remarks import INTERACT, cause
 from granite_xai.fitting.stability import SplitStability
 from granite_xai.inference.nodes import NodeFigures
-from granite_xai.regions import Place, Region, Rule, Vocabulary, vocabulary, walk, word_list
+from granite_xai.regions import Place, Rule, Vocabulary, vocabulary, walk, word_list
 from granite_xai.results.shapes import Shape, distance_apart, shape_of, shapes_differ
 
 QUIET = 0.25  # share of the spread of all predictions below which they vary far less than overall
@@ -113,7 +112,6 @@ class Dependence(NamedTuple):
     first_split: str = ""
 
 
-@dataclass(frozen=True, eq=False)
 class FitFacts:
     """A fit as its sentences see it.
 
@@ -122,148 +120,104 @@ class FitFacts:
     fitted : FitResult
     diagnostics : mapping
         Of the same fit.
+
+    Attributes
+    ----------
+    question : Disagreement
+        The first question, which the sentences are about.
+    is_effect : bool
+        Whether it is about effects of features.
+    figures : NodeFigures
+        Of the nodes, for the first question.
+    is_constant : bool
+        Whether the model gives every row the same prediction.
+    n_search_rows, n_held_out_rows : int
+        Rows that searched, also of a fit that was loaded without them; and rows of the table that had no say in
+        finding the regions.
+    outcome : Outcome
+    is_doubtful : bool
+        Whether regions were found, and the rows that judge them see no more than sampling noise.
+    seldom_first_split : SplitStability or None
+        The first split, where less than half of the searches on half the rows make it.
+    small_regions : list of Region
+        Those with few search rows; none where all rows are one region.
+    wavering : tuple of str
+        What the fit warned of a model whose answers jump or waver, so that little stands out from them.
+    quiet_regions : tuple of int
+        Regions in which predictions vary far less than overall. None where that would be all of them: then regions
+        differ by their level.
+    described : Described or None
+        Share of the model that curves describe; None where it has not been computed yet.
+    curves : SharedCurves or None
+        Of one output by a question about effects, where all of them are known.
+    flat : float
+        The range up to which a curve hardly matters beside the largest; 0 where there are no curves.
+    dividing : tuple of str
+        Features that divide the regions and have one curve.
+    dependence : Dependence
+        Whose effects depend on which features; empty where there are no regions.
+    vocabulary : mapping
+        What the words of rules need to know.
     """
 
-    fitted: FitResult
-    diagnostics: Mapping[str, Any]
+    def __init__(self, fitted: FitResult, diagnostics: Mapping[str, Any]) -> None:
+        self.fitted = fitted
+        self.diagnostics = diagnostics
+        partition = fitted.partition
+        estimate = fitted.estimate
+        self.question = fitted.questions[0].question
+        self.is_effect = is_about_effects(self.question)
+        self.figures = fitted.nodes[0]
+        self.is_constant = self.figures.root.spread == 0
+        self.n_search_rows = sum(region.n_samples for region in partition)
+        self.n_held_out_rows = 0
+        if estimate is not None and estimate.rows == "held-out":
+            self.n_held_out_rows = estimate.n_rows
 
-    # How it ended -----------------------------------------------------------------------------------
+        is_noise_elsewhere = estimate is not None and math.isnan(estimate.remaining)
+        self.is_doubtful = len(partition) > 1 and is_noise_elsewhere
+        self.outcome: Outcome = "no rule"
+        if len(partition) > 1:
+            self.outcome = "regions"
+        elif fitted.below_noise_floor:
+            self.outcome = "nothing"
+        elif fitted.is_chance or is_noise_elsewhere:
+            self.outcome = "noise"
 
-    @cached_property
-    def outcome(self) -> Outcome:
-        """How the fit ended."""
-        if len(self.fitted.partition) > 1:
-            return "regions"
-        if self.fitted.below_noise_floor:
-            return "nothing"
-        estimate = self.fitted.estimate
-        is_estimate_noise = estimate is not None and math.isnan(estimate.remaining)
-        if self.fitted.is_chance or is_estimate_noise:
-            return "noise"
-        return "no rule"
-
-    @property
-    def question(self) -> Disagreement:
-        """The first question, which the sentences are about."""
-        return self.fitted.questions[0].question
-
-    @property
-    def is_effect(self) -> bool:
-        """Whether the first question is about effects of features."""
-        return is_about_effects(self.question)
-
-    @property
-    def figures(self) -> NodeFigures:
-        """Figures of the nodes for the first question."""
-        return self.fitted.nodes[0]
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the model gives every row the same prediction."""
-        return self.figures.root.spread == 0
-
-    @property
-    def n_search_rows(self) -> int:
-        """Rows that searched, also of a fit that was loaded without them."""
-        return sum(region.n_samples for region in self.fitted.partition)
-
-    @property
-    def n_held_out_rows(self) -> int:
-        """Rows of the table that had no say in finding the regions."""
-        estimate = self.fitted.estimate
-        return estimate.n_rows if estimate is not None and estimate.rows == "held-out" else 0
-
-    @property
-    def quiet_regions(self) -> tuple[int, ...]:
-        """Regions in which predictions vary far less than overall.
-
-        None where that would be all of them: then regions differ by their level.
-        """
+        self.seldom_first_split: SplitStability | None = None
+        stability = fitted.stability
+        if stability is not None and stability.splits:
+            first = stability.splits[0]
+            if first.count < SELDOM * stability.searches:
+                self.seldom_first_split = first
+        self.small_regions = [region for region in partition if 0 < region.n_samples < FEW_ROWS]
+        if len(partition) == 1:
+            self.small_regions = []
+        warnings = diagnostics.get("warnings", ())
+        self.wavering = tuple(
+            text.partition(": ")[2] for text in warnings if text.startswith(WAVERING)
+        )
         leaves = self.figures.leaves
         bar = QUIET * self.figures.root.spread
-        quiet = tuple(leaf.region for leaf in leaves if leaf.spread < bar)
-        return quiet if len(quiet) < len(leaves) else ()
+        quiet_regions = tuple(leaf.region for leaf in leaves if leaf.spread < bar)
+        self.quiet_regions = quiet_regions if len(quiet_regions) < len(leaves) else ()
 
-    # Doubts -----------------------------------------------------------------------------------------
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether regions were found, and the rows that judge them see no more than sampling noise."""
-        estimate = self.fitted.estimate
-        return self.outcome == "regions" and estimate is not None and math.isnan(estimate.remaining)
-
-    @property
-    def seldom_first_split(self) -> SplitStability | None:
-        """The first split, where less than half of the searches on half the rows make it."""
-        stability = self.fitted.stability
-        if stability is None or not stability.splits:
-            return None
-        first = stability.splits[0]
-        return first if first.count < SELDOM * stability.searches else None
-
-    @property
-    def small_regions(self) -> list[Region]:
-        """Regions with few search rows; all rows are none."""
-        if len(self.fitted.partition) == 1:
-            return []
-        return [region for region in self.fitted.partition if 0 < region.n_samples < FEW_ROWS]
-
-    @property
-    def wavering(self) -> tuple[str, ...]:
-        """What the fit warned of a model whose answers jump or waver, so that little stands out from them."""
-        warnings = self.diagnostics.get("warnings", ())
-        return tuple(text.partition(": ")[2] for text in warnings if text.startswith(WAVERING))
-
-    # Curves -----------------------------------------------------------------------------------------
-
-    @property
-    def dividing(self) -> tuple[str, ...]:
-        """Features that divide the regions and have one curve."""
-        curves = self.curves
-        if curves is None:
-            return ()
-        splits = {name for rule in self.fitted.partition.rules for name, _ in rule.conditions}
-        return tuple(label for label in (*curves.same, *curves.hardly) if label in splits)
-
-    @cached_property
-    def described(self) -> Described | None:
-        """Share of the model that curves describe; None where it has not been computed yet."""
-        estimate = self.fitted.estimate
-        if estimate is not None and estimate.fidelities.is_computed:
-            return Described(
-                overall=estimate.global_fidelity,
-                in_regions=estimate.fidelity,
-                low=estimate.fidelity_low,
-                high=estimate.fidelity_high,
-                confidence_level=estimate.confidence_level,
-                rows=estimate.rows,
-                n_rows=estimate.n_rows,
+        self.described = _described(fitted, self.n_search_rows)
+        self.curves: SharedCurves | None = None
+        self.flat = 0.0
+        self.dividing: tuple[str, ...] = ()
+        if self.is_effect and not fitted.outputs and fitted.shared_curves.is_computed:
+            curves = fitted.shared_curves.value
+            self.curves = curves
+            self.flat = FLAT * max(curve.range for curve in curves)
+            splits = {name for rule in partition.rules for name, _ in rule.conditions}
+            self.dividing = tuple(
+                label for label in (*curves.same, *curves.hardly) if label in splits
             )
-        if estimate is None and self.fitted.shared_curves.is_computed:
-            return Described(
-                overall=self.fitted.shared_curves.value.global_fidelity,
-                in_regions=self.fitted.shared_curves.value.fidelity,
-                low=math.nan,
-                high=math.nan,
-                confidence_level=math.nan,
-                rows="fitting",
-                n_rows=self.n_search_rows,
-            )
-        return None
-
-    @cached_property
-    def curves(self) -> SharedCurves | None:
-        """The curves of one output by a question about effects, where all of them are known."""
-        shared = self.fitted.shared_curves
-        if not self.is_effect or self.fitted.outputs or not shared.is_computed:
-            return None
-        return shared.value
-
-    @cached_property
-    def flat(self) -> float:
-        """The range up to which a curve hardly matters beside the largest; 0 where there are no curves."""
-        curves = self.curves or ()
-        return FLAT * max((curve.range for curve in curves), default=0.0)
+        self.dependence = Dependence()
+        if self.outcome == "regions":
+            self.dependence = dependence_of(self.figures, self.curves, self.flat)
+        self.vocabulary: Vocabulary = vocabulary(partition.rules, fitted.table)
 
     def shape(self, curve: SharedCurve) -> Shape:
         """What a curve does, beside all others."""
@@ -299,90 +253,92 @@ class FitFacts:
                 return rule
         return self._nodes[max(curves, key=lambda curve: curve.n_rows).node][0]
 
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """What the words of rules need to know."""
-        return vocabulary(self.fitted.partition.rules, self.fitted.table)
 
-    # Dependence -------------------------------------------------------------------------------------
-
-    @cached_property
-    def dependence(self) -> Dependence:
-        """Whose effects depend on which features; empty where there are no regions."""
-        figures = self.figures
-        if self.outcome != "regions":
-            return Dependence()
-        removed_by = _removed_by_splits(figures)
-        split_columns = sorted(removed_by, key=lambda column: -float(removed_by[column].sum()))
-        sizes = self._sizes_of_differences(figures)
-        # An interaction makes both of its features differ: the one whose splits remove most is the moderator.
-        others = {name: size for name, size in sizes.items() if name not in split_columns[:1]}
-        if any(size > 0 for size in others.values()):
-            sizes = others
-        largest = max(sizes.values(), default=0.0)
-        if largest <= 0:
-            return Dependence(moderators=tuple(split_columns), first_split=figures.root.column)
-        # Equal sizes differ by rounding: they keep their order.
-        ranked = sorted(sizes, key=lambda name: -round(sizes[name] / largest, 9))
-        ranked = [name for name in ranked if sizes[name] >= FURTHER_FEATURE * largest]
-        moderators = _moderators(figures, ranked[0], removed_by, split_columns)
-        # A feature that says where effects differ is not named once more as one that differs.
-        features = [name for name in ranked if name not in moderators]
-        return Dependence(
-            features=tuple(features),
-            sizes=tuple(sizes[name] for name in features),
-            moderators=tuple(moderators),
-            first_split=figures.root.column,
+def _described(fitted: FitResult, n_search_rows: int) -> Described | None:
+    estimate = fitted.estimate
+    if estimate is not None and estimate.fidelities.is_computed:
+        return Described(
+            overall=estimate.global_fidelity,
+            in_regions=estimate.fidelity,
+            low=estimate.fidelity_low,
+            high=estimate.fidelity_high,
+            confidence_level=estimate.confidence_level,
+            rows=estimate.rows,
+            n_rows=estimate.n_rows,
         )
-
-    def _sizes_of_differences(self, figures: NodeFigures) -> dict[str, float]:
-        """How far the curves of each feature lie apart; without curves, how far its heterogeneity falls."""
-        curves = self.curves
-        if curves is None or any(curve.column is None for curve in curves):
-            removed = figures.removed.tolist()
-            return dict(zip(set_names(figures), removed, strict=True))
-        sizes = {}
-        for name in curves.differs:
-            pairs = combinations(curves.of(name), 2)
-            apart = max((distance_apart(first, second) for first, second in pairs), default=0.0)
-            sizes[name] = apart if apart > self.flat else 0.0
-        return sizes
+    if estimate is None and fitted.shared_curves.is_computed:
+        return Described(
+            overall=fitted.shared_curves.value.global_fidelity,
+            in_regions=fitted.shared_curves.value.fidelity,
+            low=math.nan,
+            high=math.nan,
+            confidence_level=math.nan,
+            rows="fitting",
+            n_rows=n_search_rows,
+        )
+    return None
 
 
-def set_names(figures: NodeFigures) -> list[str]:
-    """Names of the features, groups or pairs that figures are of."""
-    return [word_list(members) for members in figures.sets]
+# Dependence -------------------------------------------------------------------------------------------
 
 
-def _removed_by_splits(figures: NodeFigures) -> dict[str, FloatArray]:
-    """For each feature that is split, the heterogeneity of each set that its splits remove, (n_sets,)."""
-    removed_by: dict[str, FloatArray] = {}
+def dependence_of(
+    figures: NodeFigures, curves: SharedCurves | None = None, flat: float = 0.0
+) -> Dependence:
+    """Whose effects depend on which features, from a tree with its figures and the curves of its regions.
+
+    Parameters
+    ----------
+    figures : NodeFigures
+    curves : SharedCurves, optional
+        None: they are not known; then the fall of heterogeneity tells how much features differ.
+    flat : float
+        The range up to which a difference of curves is none.
+    """
+    removed_by: dict[str, FloatArray] = {}  # by each feature that is split, of every set
     for node in figures.nodes:
         if node.column:
             removed = np.nan_to_num(figures.removed_by_split(node.node))
             removed_by[node.column] = removed + removed_by.get(node.column, 0.0)
-    return removed_by
+    split_columns = sorted(removed_by, key=lambda column: -float(removed_by[column].sum()))
+    first_split = figures.root.column
+    names = [word_list(members) for members in figures.sets]
+    sizes = dict(zip(names, figures.removed.tolist(), strict=True))
+    if curves is not None and all(curve.column is not None for curve in curves):
+        sizes = {}
+        for name in curves.differs:
+            pairs = combinations(curves.of(name), 2)
+            apart = max((distance_apart(first, second) for first, second in pairs), default=0.0)
+            sizes[name] = apart if apart > flat else 0.0
+    # An interaction makes both of its features differ: the one whose splits remove most is the moderator.
+    others = {name: size for name, size in sizes.items() if name not in split_columns[:1]}
+    if any(size > 0 for size in others.values()):
+        sizes = others
+    largest = max(sizes.values(), default=0.0)
+    if largest <= 0:
+        return Dependence(moderators=tuple(split_columns), first_split=first_split)
+    # Equal sizes differ by rounding: they keep their order.
+    ranked = sorted(sizes, key=lambda name: -round(sizes[name] / largest, 9))
+    ranked = [name for name in ranked if sizes[name] >= FURTHER_FEATURE * largest]
 
-
-def _moderators(
-    figures: NodeFigures,
-    main_feature: str,
-    removed_by: Mapping[str, FloatArray],
-    split_columns: list[str],
-) -> list[str]:
-    """The features that say where the main feature differs, and the first split in any case."""
-    names = set_names(figures)
-    # A question about all features together knows nothing of the main one alone.
+    # The features that say where the main feature differs, and the first split in any case. A question about all
+    # features together knows nothing of the main one alone.
+    main_feature = ranked[0]
     main_set = [names.index(main_feature)] if main_feature in names else list(range(len(names)))
     needed = FURTHER_MODERATOR * float(figures.removed[main_set].sum())
-    others = [column for column in split_columns if column != main_feature]
-    moderators = [column for column in others if removed_by[column][main_set].sum() >= needed]
-    if not moderators:
-        moderators = others[:1]
-    first_split = figures.root.column
-    if first_split in others and first_split not in moderators:
+    candidates = [column for column in split_columns if column != main_feature]
+    moderators = [column for column in candidates if removed_by[column][main_set].sum() >= needed]
+    moderators = moderators or candidates[:1]
+    if first_split in candidates and first_split not in moderators:
         moderators.insert(0, first_split)
-    return moderators
+    # A feature that says where effects differ is not named once more as one that differs.
+    features = [name for name in ranked if name not in moderators]
+    return Dependence(
+        features=tuple(features),
+        sizes=tuple(sizes[name] for name in features),
+        moderators=tuple(moderators),
+        first_split=first_split,
+    )
 
 
 # Figures of regions -----------------------------------------------------------------------------------
