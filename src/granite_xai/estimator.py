@@ -70,6 +70,11 @@ class Granite(GraniteBase):
         all of them at once, each output's disagreement in shares of its own (`outputs_`, `of_output`).
     response : "auto", "predict", "probability" or "raw"
         "auto": the probability where there is one, otherwise the prediction.
+    scale : "response", "log-odds", "log", "log-log" or (to, back)
+        On which effects are compared and curves add up: that of the predictions, the log-odds of probabilities, the
+        log of positive predictions, the log of the cumulative hazard of survival probabilities, or two functions of
+        your own, to the scale and back from it. `predict`, the share described and mean predictions are those of the
+        model on any scale.
     missing : "auto", "allow" or "error"
         Whether X may have missing values. "auto": if the model says that it takes them.
     kinds : mapping of column to "numeric", "ordinal", "nominal" or "boolean", optional
@@ -150,6 +155,7 @@ class Granite(GraniteBase):
         partitioner: Any = None,
         output: Any = None,
         response: str = "auto",
+        scale: Any = "response",
         missing: str = "auto",
         kinds: Mapping[Hashable, str] | None = None,
         max_samples: int | str | None = "auto",
@@ -175,6 +181,7 @@ class Granite(GraniteBase):
         self.partitioner = partitioner
         self.output = output
         self.response = response
+        self.scale = scale
         self.missing = missing
         self.kinds = kinds
         self.max_samples = max_samples

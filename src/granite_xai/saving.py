@@ -112,7 +112,7 @@ from granite_xai.inference.estimate import (
     EstimateLine,
 )
 from granite_xai.inference.nodes import NodeFigure, NodeFigures
-from granite_xai.models import Predictor, Usage, as_predictor, joint_predictor
+from granite_xai.models import Predictor, Scale, Usage, as_predictor, joint_predictor
 from granite_xai.regions import Partition
 from granite_xai.regions.ledger import Ledger, UntakenCut
 from granite_xai.tables import (
@@ -364,7 +364,13 @@ def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
     """The content of what was found."""
     model = result.model
     written = {
-        "output": Detached(model.label, model.is_probability, model.classes, model.explained_class),
+        "output": Detached(
+            label=model.label,
+            is_probability=model.is_probability,
+            classes=model.classes,
+            explained_class=model.explained_class,
+            scale=model.scale,
+        ),
         "disagreements": result.disagreements,
         "floors": result.floors,
         "exceeded": result.exceeded,
@@ -629,7 +635,14 @@ def _read_curves(curves: Any, regions: IntArray, rows: Rows, n_regions: int) -> 
         around = curve.row_curves.value
         sizes = {
             len(values)
-            for values in (curve.effects, curve.shares, around.errors, around.low, around.high)
+            for values in (
+                curve.effects,
+                curve.added,
+                curve.shares,
+                around.errors,
+                around.low,
+                around.high,
+            )
         }
         has_levels = sizes == {len(curve.column.levels) + 1}
         require(has_levels, place, f"of {curve.column.name!r} are not one a value")
@@ -668,7 +681,7 @@ class Detached:
 
     Parameters
     ----------
-    label, is_probability, classes, explained_class
+    label, is_probability, classes, explained_class, scale
         The explained output, as the `Predictor` describes it.
     outputs : mapping
         Of one that stands for several: each by its name.
@@ -678,6 +691,7 @@ class Detached:
     is_probability: bool
     classes: Any
     explained_class: Any
+    scale: Scale
     outputs: Mapping[Any, Detached] = field(default_factory=dict)
     native_float32: ClassVar[bool] = False
     usage: ClassVar[Usage] = Usage()
@@ -703,12 +717,15 @@ def _with_model(granite: Granite, result: FitResult, plain: _Plain) -> FitResult
         predictor = as_predictor(
             granite.model,
             output=name,
-            response=granite.response,
+            response="raw" if of_output.model.scale.reads_margin else granite.response,
             batch_size=resources.batch_size,
             n_jobs=granite.n_jobs,
             device=resources.device,
             block=resources.block,
         )
+        predictor.scale = of_output.model.scale
+        if predictor.scale.reads_margin:
+            predictor.label = of_output.model.label
         _require_same_model(predictor, of_output, plain)
         plan = replace(of_output.plan, model=predictor)
         with_model[name] = replace(of_output, model=predictor, plan=plan)
@@ -1046,7 +1063,7 @@ RECORDS: dict[str, type[Any]] = {
         # What was learned
         Column,
         *(ExactBins, LevelBins, IntervalBins, TreeBins, References, Intervals),
-        *(Copula, Margin, Cells, Probe),
+        *(Copula, Margin, Cells, Probe, Scale),
         # What was found
         Detached,
         *(SharedCurves, SharedCurve, RowCurves, Ledger, UntakenCut),
@@ -1065,6 +1082,7 @@ _OMITTED: dict[type[Any], tuple[str, ...]] = {
     SharedCurves: ("table", "regions", "weights"),
     Cells: ("curves", "vectors", "mass"),
     Detached: ("outputs",),
+    Scale: ("own",),
 }
 
 

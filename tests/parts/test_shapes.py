@@ -33,6 +33,8 @@ def curve(values, effects, error=0.0, spread=1.0):
         regions=(0,),
         mean=0.0,
         effects=centred,
+        added=centred,
+        start=0.0,
         shares=shares,
         n_rows=len(column.codes),
         range=float(np.ptp(shown)),

@@ -228,13 +228,18 @@ class Risk(Behavior):
     def value(
         self, masked: Averaged, evaluations: Evaluations, regions: RegionWeights
     ) -> FloatArray:
-        """Minus the loss of ``F_T``, or minus the mean loss of the predictions behind it (C7)."""
+        """Minus the loss of ``F_T``, or minus the mean loss of the predictions behind it (C7).
+
+        On another scale than that of predictions these are averaged there, and turned back before the loss is taken.
+        """
 
         def losses(predictions: FloatArray, places: IntArray) -> FloatArray:
             y = np.broadcast_to(_target(evaluations)[places, None], predictions.shape)
-            return self._loss.of_predictions(predictions + evaluations.offset, y)
+            return self._loss.of_predictions(turned_back(predictions + evaluations.offset), y)
 
-        along_signs = _along_signs(masked, regions) if self.has_squares else None
+        turned_back = evaluations.scale.back
+        has_squares = self.has_squares(evaluations)
+        along_signs = _along_signs(masked, regions) if has_squares else None
         if along_signs is not None:
             return -along_signs.less(_target(evaluations) - evaluations.offset).mean_squares()[None]
         if self.average == "loss" and isinstance(masked, MaskedModel):
@@ -250,20 +255,22 @@ class Risk(Behavior):
         than predictions.
         """
         y = _target(evaluations)
-        loss = self._loss.of_predictions
+
+        def loss(masked: FloatArray) -> FloatArray:
+            return self._loss.of_predictions(evaluations.scale.back(masked), y)
+
         errors = []
         for predictions in (evaluations.f, np.zeros_like(evaluations.f)):
             masked = predictions + evaluations.offset
-            losses = loss(masked, y)
-            change_up = np.abs(loss(masked + delta, y) - losses)
-            change_down = np.abs(loss(masked - delta, y) - losses)
+            losses = loss(masked)
+            change_up = np.abs(loss(masked + delta) - losses)
+            change_down = np.abs(loss(masked - delta) - losses)
             errors += [np.maximum(change_up, change_down), LOSS_ROUNDING * losses]
         return max(float(np.average(error, weights=evaluations.weights)) for error in errors)
 
-    @property
-    def has_squares(self) -> bool:
+    def has_squares(self, evaluations: Evaluations) -> bool:
         """Whether its value is minus the mean squared error of the masked prediction, one for a region."""
-        is_squared = self._loss.gap_function is np.square
+        is_squared = self._loss.gap_function is np.square and evaluations.scale.is_response
         return is_squared and self.average == "prediction" and not self.pointwise
 
     @property

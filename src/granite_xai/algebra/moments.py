@@ -646,7 +646,7 @@ def _formula(
             quantities.append((gap[term], TotalVariance(within_bins=bool(model.of_bin))))
         elif isinstance(behavior, Sensitivity):
             quantities.append((gap[term], Variance(model.with_prediction())))
-        elif isinstance(behavior, Risk) and behavior.has_squares:
+        elif isinstance(behavior, Risk) and behavior.has_squares(evaluations):
             error = SetModel.sum([(1.0, model), (-1.0, SetModel({("y", ONE): 1.0}, {}))])
             quantities.append((-gap[term], MeanSquare(error.with_prediction())))
         else:

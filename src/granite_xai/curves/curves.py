@@ -194,7 +194,10 @@ def row_curves(
         unknown = np.full(len(effects), np.nan)
         return RowCurves(errors=unknown, low=unknown, high=unknown, spread=np.nan)
     matrix = _shown_matrix(evaluations, column)
-    predictions, codes = matrix.values[rows], matrix.codes[rows]
+    codes = matrix.codes[rows]
+    predictions = matrix.values[rows]
+    if not evaluations.scale.is_response:
+        predictions = np.asarray(evaluations.scale.back(predictions + evaluations.offset))
     shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
     of_values = np.bincount(codes, weights=shares, minlength=predictions.shape[1])
     curves = predictions - (predictions @ of_values)[:, None]

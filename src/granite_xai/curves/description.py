@@ -29,6 +29,7 @@ from granite_xai.curves.shared import REACH, SharedCurve, SharedCurves, reached_
 from granite_xai.curves.sharing import Nodes, budget, hardly_matters, shared_nodes
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.values import Cells
+from granite_xai.models import RESPONSE, Scale
 from granite_xai.regions import Partition
 from granite_xai.tables import Column, Table
 
@@ -110,6 +111,8 @@ class CurveMaker:
         Share of what regions add that may be given up for fewer curves; 0: every region has its own.
     is_probability : bool
         Whether the explained output is a probability: G is then judged as it predicts, inside [0, 1].
+    scale : Scale
+        On which effects are added up.
     output : int
         Number of the output.
     output_name : str
@@ -125,6 +128,7 @@ class CurveMaker:
     is_centred: bool = True
     shared: float = 0.0
     is_probability: bool = False
+    scale: Scale = RESPONSE
     output: int = 0
     output_name: str = ""
 
@@ -276,6 +280,7 @@ class CurveMaker:
             fidelity=self.fidelity(described.in_regions),
             global_fidelity=self.fidelity(described.overall),
             is_probability=self.is_probability,
+            scale=self.scale,
             table=self.table,
             regions=regions,
             weights=evaluations.weights,
@@ -285,10 +290,11 @@ class CurveMaker:
         """``1 - mean (F - G)² / Var F`` on the search rows; 1 for a constant model."""
         evaluations = self.evaluations
         shares = evaluations.weights / evaluations.weights.sum()
-        variance = float(shares @ np.square(evaluations.f - shares @ evaluations.f))
+        model = evaluations.predictions
+        deviations = model - model[0]  # exactly 0 of a constant model
+        variance = float(shares @ np.square(deviations - shares @ deviations))
         if variance == 0.0:
             return 1.0
-        model = evaluations.f + evaluations.offset
         return 1.0 - float(shares @ np.square(model - described)) / variance
 
     def _curve(
@@ -299,26 +305,34 @@ class CurveMaker:
         inside = nodes.below[node]
         rows = np.flatnonzero(inside[regions])
         column = None
-        effects = shares = NONE
+        effects = added = shares = NONE
+        start = mean = float(described.means[node])
+        if len(rows) and not self.scale.is_response:
+            weights = self.evaluations.weights[rows]
+            mean = float(np.average(self.evaluations.predictions[rows], weights=weights))
         none = RowCurves(NONE, NONE, NONE, np.nan)
         of_rows = Deferred(lambda: none, now=True)
         if len(piece.columns) == 1:
             column = self.table.columns[min(piece.columns)]
-            effects, shares = piece.effects[node], piece.shares[node]
+            added, shares = piece.effects[node], piece.shares[node]
+            effects = self._as_predictions(start, added, shares)
             reach = _range(column, effects, shares)
             of_rows = Deferred(partial(self._row_curves, column, rows, effects))
         else:
             depth = int(np.argmax(np.any(described.paths == node, axis=1)))
             of_pair = described.at_depths[depth, number, rows]
-            low, high = np.quantile(of_pair, REACH) if len(rows) else (0.0, 0.0)
+            ends = np.quantile(of_pair, REACH) if len(rows) else np.zeros(2)
+            low, high = np.sort(self.scale.back(start + ends))
             reach = float(high - low)
         return SharedCurve(
             features=tuple(self.table.names[position] for position in sorted(piece.columns)),
             column=column,
             node=node,
             regions=tuple(np.flatnonzero(inside).tolist()),
-            mean=float(described.means[node]),
+            mean=mean,
             effects=effects,
+            added=added,
+            start=start,
             shares=shares,
             n_rows=len(rows),
             range=reach,
@@ -327,8 +341,16 @@ class CurveMaker:
             output=self.output_name,
         )
 
+    def _as_predictions(self, start: float, added: FloatArray, shares: FloatArray) -> FloatArray:
+        """Effects on the scale as changes of the prediction, less their own mean over the rows, (1 + levels,)."""
+        if self.scale.is_response:
+            return added
+        predictions = np.asarray(self.scale.back(start + added))
+        effects = predictions - shares @ predictions
+        return np.where((np.arange(len(added)) == 0) & (shares[0] == 0.0), 0.0, effects)
+
     def _row_curves(self, column: Column, rows: IntArray, effects: FloatArray) -> RowCurves:
-        """How the curves of single rows run around their mean."""
+        """How the curves of single rows run around their mean, as changes of the prediction."""
         with one_blas_thread():
             return row_curves(column, self.evaluations, rows, self.clusters[rows], effects)
 
@@ -404,8 +426,9 @@ class CurveMaker:
         return np.asarray(residuals)
 
     def _cut(self, values: FloatArray) -> FloatArray:
-        """Probabilities that curves add up to: a sum may leave [0, 1], a probability does not."""
-        return np.clip(values, 0.0, 1.0) if self.is_probability else values
+        """Sums turned back into predictions; a sum may leave [0, 1], a probability does not."""
+        predictions = np.asarray(self.scale.back(values))
+        return np.clip(predictions, 0.0, 1.0) if self.is_probability else predictions
 
 
 def _range(column: Column, effects: FloatArray, shares: FloatArray) -> float:

@@ -22,7 +22,7 @@ from granite_xai.base.deferred import Deferred
 from granite_xai.base.options import unknown
 from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, subsets, union
 from granite_xai.curves.curves import RowCurves, as_numbers, ascending
-from granite_xai.models import Predictor
+from granite_xai.models import Predictor, Scale
 from granite_xai.tables import Column, Outline, Table, frame, require_rows
 
 REACH = (0.05, 0.95)
@@ -50,7 +50,11 @@ class SharedCurve:
         Mean prediction of the node's rows.
     effects : array of shape (1 + levels,)
         Of a missing value (0 where none was seen), then of each level of the column, less their own mean over the
-        node's rows. Of several features empty: the model is asked.
+        node's rows: changes of the prediction on any scale. Of several features empty: the model is asked.
+    added : array of shape (1 + levels,)
+        What is added up: these effects on the scale of the fit.
+    start : float
+        The mean on the scale of the fit, to which it is added.
     shares : array of shape (1 + levels,)
         Share of the node's rows that are missing, or have each level.
     n_rows : int
@@ -72,6 +76,8 @@ class SharedCurve:
     regions: tuple[int, ...]
     mean: float
     effects: FloatArray
+    added: FloatArray
+    start: float
     shares: FloatArray
     n_rows: int
     range: float
@@ -113,7 +119,7 @@ class SharedCurve:
         return self.row_curves.value.spread
 
     def at(self, column: Column) -> FloatArray:
-        """The effect at each row of another table; NaN where the value was never seen in the fit.
+        """What it adds at each row of another table; NaN where the value was never seen in the fit.
 
         Interpolated between levels with an order, constant beyond the ends.
 
@@ -124,8 +130,8 @@ class SharedCurve:
         """
         if self.column is None:
             raise ValueError(f"the effect of {self.label} has no curve")
-        of_missing = self.effects[0] if np.any(self.column.codes < 0) else np.nan
-        of_levels = self.effects[1:]
+        of_missing = self.added[0] if np.any(self.column.codes < 0) else np.nan
+        of_levels = self.added[1:]
         if not self.column.is_ordered or len(of_levels) == 0:
             effect_of = dict(zip(self.column.levels.tolist(), of_levels.tolist(), strict=True))
             by_level = np.array([effect_of.get(level, np.nan) for level in column.levels.tolist()])
@@ -172,7 +178,7 @@ class SharedCurves:
     of_all_rows : array of shape (pieces,)
         Which of these are those of all rows.
     means : array of shape (regions,)
-        Mean prediction of each region's search rows.
+        Mean prediction of each region's search rows, on the scale of the fit.
     centres : array of shape (regions, pieces)
         Mean over these rows of the effect that the region has, from which it is counted; 0 in the paper's surrogate.
     centres_of_all_rows : array of shape (pieces,)
@@ -182,6 +188,8 @@ class SharedCurves:
         Share of the prediction's variance that the description explains, with regions and without.
     is_probability : bool
         Whether what is added up is cut to [0, 1].
+    scale : Scale
+        On which it is added up, and from which it is turned back.
     table : Table
         The search rows.
     regions, weights : arrays of shape (n_rows,)
@@ -209,6 +217,7 @@ class SharedCurves:
     fidelity: float
     global_fidelity: float
     is_probability: bool
+    scale: Scale
     table: Table = field(repr=False)
     regions: IntArray = field(repr=False)
     weights: FloatArray = field(repr=False)
@@ -338,11 +347,12 @@ class SharedCurves:
             self.centres_of_all_rows[None],
             predictor,
         )
-        return self.cut(self.everywhere[0].mean + added.sum(axis=1))
+        return self.cut(self.everywhere[0].start + added.sum(axis=1))
 
     def cut(self, values: FloatArray) -> FloatArray:
-        """A sum may leave [0, 1], a probability does not."""
-        return np.clip(values, 0.0, 1.0) if self.is_probability else values
+        """Sums turned back into predictions; a sum may leave [0, 1], a probability does not."""
+        predictions = np.asarray(self.scale.back(values))
+        return np.clip(predictions, 0.0, 1.0) if self.is_probability else predictions
 
     def _contributions(
         self,
@@ -385,7 +395,7 @@ class SharedCurves:
             sign = (-1.0) ** (len(members) - len(part))
             visible = union(part)
             if not visible:
-                total += sign * curve.mean
+                total += sign * curve.start
                 continue
             key = curve.node, visible
             if key not in masked:

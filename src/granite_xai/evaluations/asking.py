@@ -171,6 +171,7 @@ class _Asker:
         outputs = []
         everything = Coalition(range(n_columns))
         facts = self._facts(request)
+        scales = [each.scale for each in self.model.outputs.values()] or [self.model.scale]
         for output, f in enumerate(self.f):
             y = self.rows.y
             evaluations = Evaluations(
@@ -186,6 +187,7 @@ class _Asker:
                 },
                 moved=self._moved_facts(request, facts[output]),
                 offset=self.offsets[output],
+                scale=scales[output],
             )
             outputs.append(evaluations)
         return Asked(tuple(outputs), self.extents)

@@ -149,14 +149,14 @@ class DeviceModel:
 
 
 def find_device_model(model: Predictor, table: Table, device: str) -> DeviceModel | None:
-    """The model on a device; None where it is asked on the host.
+    """The model on a device; None where it is asked on the host, as it is on a scale other than its own.
 
     A module lives where its parameters are. A function is tried with a few rows of the device, in each
     of the array libraries that are loaded: it is at home there if it answers with an array of the same
     library and with the host's numbers.
     """
     arrays = arrays_on(device)
-    if arrays is None:
+    if arrays is None or not model.scale.is_response:
         return None
     kind = model.model_output
     if kind.is_module:

@@ -34,7 +34,7 @@ from granite_xai.evaluations.tree_readers import (
     read_tree_model,
 )
 from granite_xai.evaluations.tree_shap import attributions_by_leaf, compiled_attributions
-from granite_xai.models import Predictor
+from granite_xai.models import Predictor, Scale
 from granite_xai.tables import Table, distinct_rows, read_table, recombine
 
 # Leaves times rows times matrices from which the compiled walk is worth loading (0.1 s).
@@ -209,7 +209,8 @@ def read_parts(predictor: Predictor) -> Parts:
     name = type(call.model).__name__
     try:
         if is_additive(call.model):
-            return read_terms(call, predictor)
+            terms = read_terms(call, predictor)
+            return replace(terms, link=_on_scale(terms.link, predictor.scale))
         model = read_tree_model(call)
         link, outputs = link_of(
             predictor.model_output,
@@ -231,7 +232,19 @@ def read_parts(predictor: Predictor) -> Parts:
             f"the trees of this {name} cannot be read ({reason})",
             "M25" if "categor" in str(error) else "M30",
         ) from error
-    return Ensemble(link=link, forests=forests, n_features=model.n_features, view=model.view)
+    return Ensemble(
+        link=_on_scale(link, predictor.scale),
+        forests=forests,
+        n_features=model.n_features,
+        view=model.view,
+    )
+
+
+def _on_scale(link: Link, scale: Scale) -> Link:
+    """The link from the sums to the scale on which predictions are read."""
+    if scale.is_response or scale.reads_margin:
+        return link
+    return lambda sums: scale.read(link(sums))
 
 
 # What was read of the models that are in use, or why it was not.
@@ -279,17 +292,18 @@ def audit(predictor: Predictor, table: Table, parts: Parts, seed: int = 0) -> Au
         Draws the rows.
     """
     rows = _audit_rows(table, parts, np.random.default_rng(seed))
-    by_parts = parts.on(read_table(rows, kinds=table.kinds, missing="allow")).predictions()
-    by_model = predictor(rows)
+    placed = parts.on(read_table(rows, kinds=table.kinds, missing="allow"))
+    by_parts = predictor.scale.back(placed.predictions())
+    by_model = predictor.scale.back(predictor(rows))
     # Rounding of a sum of T leaves in any order grows like the root of T; a link stretches it by its slope.
-    scale = parts.reach
+    size = parts.reach
     if not is_sum(parts.link):
-        scale = (1.0 + parts.reach) * max(1.0, float(np.max(np.abs(by_model))))
+        size = (1.0 + parts.reach) * max(1.0, float(np.max(np.abs(by_model))))
     precision = SINGLE_PRECISION if predictor.native_float32 else DOUBLE_PRECISION
     return Audit(
         rows=len(by_model),
         difference=float(np.max(np.abs(by_parts - by_model))),
-        tolerance=precision * float(8 * np.sqrt(parts.n_sums + 1) * scale),
+        tolerance=precision * float(8 * np.sqrt(parts.n_sums + 1) * size),
     )
 
 

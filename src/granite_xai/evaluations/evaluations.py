@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.models import RESPONSE, Scale
 from granite_xai.tables import Rows
 
 __all__ = ["Attribution", "Coalition", "Evaluations", "Fact", "Matrix", "Sample"]
@@ -147,6 +148,8 @@ class Evaluations:
         The mean prediction, which is taken away so that no variance is a difference of large numbers.
     gap : coalition, optional
         The set whose gap reads these, see `in_gap_of`.
+    scale : Scale
+        On which all of it is.
     """
 
     f: FloatArray
@@ -158,6 +161,12 @@ class Evaluations:
     moved: Mapping[Coalition, Mapping[Hashable, Any]] = field(default_factory=dict)
     offset: float = 0.0
     gap: Coalition | None = None
+    scale: Scale = RESPONSE
+
+    @property
+    def predictions(self) -> FloatArray:
+        """The predictions themselves, (n,), whatever the scale."""
+        return np.asarray(self.scale.back(self.f + self.offset))
 
     def __len__(self) -> int:
         return len(self.f)

@@ -11,6 +11,7 @@ import numpy as np
 
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import Diagnostics, InputError
+from granite_xai.base.numbers import share
 from granite_xai.base.parallel import Meter, one_blas_thread, progress
 from granite_xai.curves.description import CurveMaker
 from granite_xai.curves.shared import joined
@@ -73,6 +74,7 @@ def fit(
     note_rows(opened, choice, record)
     search_rows = opened.rows.take(choice.search)
     _note_table(search_rows.table, record)
+    _settle_scale(opened, search_rows.table, record)
     draft = Draft(opened, search_rows, record)
     n_judging = opened.n_judging(choice.held_out)
     cost = draft.allowed_cost(n_judging)
@@ -144,6 +146,22 @@ def _note_table(table: Table, record: Diagnostics) -> None:
     record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
 
 
+def _settle_scale(opened: Opened, table: Table, record: Diagnostics) -> None:
+    """Say on which scale the fit is, and how many predictions lie on an end of it."""
+    scale = opened.model.scale
+    if scale.is_response:
+        return
+    share_clipped = 0.0
+    if scale.is_bounded:
+        share_clipped = opened.model.share_clipped(table, opened.settings.seed)
+    record.note("scale", {"name": scale.name, "clipped": share_clipped})
+    if share_clipped > 0.0:
+        record.remember(
+            f"{share(share_clipped)} of the predictions lie on an end of the scale {scale.name!r} and are read beside "
+            "it: half as far from it as the nearest other prediction."
+        )
+
+
 def _find_regions(task: Task, sample: Sample, record: Diagnostics) -> tuple[Search, FitResult]:
     """Search for regions, and describe them."""
     settings = task.settings
@@ -189,6 +207,7 @@ def _described(search: Search, regions: PartitionResult, output_name: str = "") 
             is_centred=task.settings.level is not None,
             shared=task.settings.shared_curves,
             is_probability=task.model.is_probability,
+            scale=complete.outputs[first.output].scale,
             output=first.output,
             output_name=output_name,
         )

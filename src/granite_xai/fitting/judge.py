@@ -196,7 +196,7 @@ def _described_by_rows(result: FitResult, sample: Sample, regions: IntArray) -> 
     in_regions = list[Predicted]()
     overall = list[Predicted]()
     for fit, evaluations in zip(fits, sample.outputs, strict=True):
-        model = evaluations.f + evaluations.offset
+        model = evaluations.predictions
         curves = fit.shared_curves.value
         table = sample.rows.table
         in_regions.append(Predicted(model, curves.predict(table, regions, fit.model)))
@@ -237,7 +237,7 @@ def _shares_by_folds(
     missed_in_regions = list[float]()
     overall = list[Predicted]()
     for maker, fit in zip(makers, list(result.outputs.values()) or [result], strict=True):
-        model = np.asarray(maker.evaluations.f + maker.evaluations.offset)
+        model = maker.evaluations.predictions
         spread = np.square(model - np.average(model, weights=weights))
         variance = float(np.average(spread, weights=weights))
         by_one_curve = np.empty(len(weights))  # of each row, made without its fold

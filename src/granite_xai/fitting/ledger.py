@@ -30,7 +30,7 @@ def ledger_of(result: FitResult, search: Search, judging: Sample) -> Deferred[Le
         The rows that judge: those held out, or else those that searched.
     """
     rows = judging.rows
-    predictions = [evaluations.f + evaluations.offset for evaluations in judging.outputs]
+    predictions = [evaluations.predictions for evaluations in judging.outputs]
 
     def ledger() -> Ledger:
         if result.partition.root is None:

@@ -19,7 +19,7 @@ from granite_xai.base.limits import Resources, model_row_budget, require_support
 from granite_xai.base.options import choose, real_number, unknown, whole_number
 from granite_xai.base.parallel import resolve_jobs
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.models import Predictor, for_table
+from granite_xai.models import Predictor, Scale, for_table, read_scale
 from granite_xai.models.columns import allows_missing, read_input
 from granite_xai.models.targets import (
     note_columns_that_are_y,
@@ -56,6 +56,7 @@ class GraniteOptions(TypedDict, total=False):
     partitioner: Any
     output: Any
     response: str
+    scale: Any
     missing: str
     kinds: Mapping[Hashable, str] | None
     max_samples: int | str | None
@@ -75,6 +76,8 @@ class Settings:
     ----------
     model, output, response, kinds
         As in `Granite`: what is explained, and how the table is read.
+    scale : Scale
+        On which predictions are read.
     named_columns : list
         Every column that some option names, as the user wrote it.
     tree : Tree
@@ -105,6 +108,7 @@ class Settings:
     model: Any
     output: Any
     response: str
+    scale: Scale
     kinds: Mapping[Hashable, str] | None
     named_columns: list[Any]
     tree: Tree
@@ -165,6 +169,7 @@ class Settings:
             model=g.model,
             output=g.output,
             response=g.response,
+            scale=_scale(g.scale, g.response),
             kinds=g.kinds,
             named_columns=_named_columns(
                 g.features,
@@ -207,6 +212,19 @@ class Settings:
         """The same with another price of a region; the partitioner is a tree."""
         tree = replace(self.tree, alpha=alpha)
         return replace(self, tree=tree, partitioner=tree)
+
+
+def _scale(scale: Any, response: str) -> Scale:
+    """The scale of a fit; a raw score is on a scale of its own already."""
+    chosen = read_scale(scale)
+    if not chosen.is_response and response == "raw":
+        raise InputError(
+            f'response="raw" explains the score before the link function, which scale={scale!r} would change again.',
+            code="P03",
+            argument="scale",
+            hint="Leave one of them out.",
+        )
+    return chosen
 
 
 def _partitioner(partitioner: Any, tree: Tree) -> Partitioner:
@@ -491,6 +509,7 @@ def _model_on(table: Table, settings: Settings, record: Diagnostics) -> Predicto
         settings.model,
         table,
         settings.output,
+        settings.scale,
         response=settings.response,
         batch_size=settings.resources.batch_size,
         n_jobs=settings.n_jobs,

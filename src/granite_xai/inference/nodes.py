@@ -333,10 +333,11 @@ def _mean_and_spread(evaluations: Evaluations, inside: IntArray) -> tuple[float,
     if len(inside) == 0:
         return math.nan, math.nan
     weights = evaluations.weights[inside]
-    predictions = evaluations.f[inside]
-    mean = float(np.average(predictions, weights=weights))
-    variance = float(np.average(np.square(predictions - mean), weights=weights))
-    return mean + evaluations.offset, math.sqrt(variance)
+    predictions = evaluations.predictions[inside]
+    deviations = predictions - predictions[0]  # exactly 0 where predictions are equal
+    mean = float(np.average(deviations, weights=weights))
+    variance = float(np.average(np.square(deviations - mean), weights=weights))
+    return float(predictions[0]) + mean, math.sqrt(variance)
 
 
 def with_levels_of(

@@ -11,10 +11,14 @@ from granite_xai.models.model import (
     joint_predictor,
 )
 from granite_xai.models.outputs import outside_unit_interval
+from granite_xai.models.scale import RESPONSE, SCALES, Scale, read_scale
 
 __all__ = [
     "DEFAULT_BATCH",
+    "RESPONSE",
+    "SCALES",
     "Predictor",
+    "Scale",
     "SentRows",
     "Usage",
     "accepts_missing",
@@ -22,4 +26,5 @@ __all__ = [
     "for_table",
     "joint_predictor",
     "outside_unit_interval",
+    "read_scale",
 ]

@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 
-from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning, warn
+from granite_xai.base.errors import Diagnostics, GraniteError, ModelError, ModelWarning, warn
 from granite_xai.base.limits import BLOCK
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.parallel import one_openmp_thread
 from granite_xai.base.text import count_text, error_text, listing
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.models.kinds import ask_model
 from granite_xai.models.outputs import (
     ALL,
@@ -29,6 +30,7 @@ from granite_xai.models.outputs import (
     outside_unit_interval,
     read_prediction,
 )
+from granite_xai.models.scale import NEAR_ONE_SINGLE, RESPONSE, SCALES, Scale
 from granite_xai.models.workers import Build, WorkerAnswer, Workers
 from granite_xai.tables import Table, recombine
 
@@ -40,8 +42,11 @@ CELL_BYTES = 24  # of a cell of a recombined row: taken, replaced and sent
 # processor seconds of a call with and without: 64 rows .012 and .0007, 1,024 .014 and .004, 4,096 .031 and .014; of
 # 16,384 rows both .06, and on a free machine the time to wait is less from about 4,096 rows on.
 WORTH_THREADS = 2**12
+COMPARED_ROWS = 64  # on which a raw score is compared with the probability, at most
+SAME_SINGLE, SAME_DOUBLE = 2e-6, 1e-10  # how far the probability may be from that of the score
 SHOWN = 5  # rows, columns or values that a message names
 RESPONSES = ("auto", "predict", "probability", "raw")
+CLIP_ROUNDING = 1.001  # times a distance from an end of the scale that it may be off by rounding
 CHECK_ROWS = "Check the model on these rows."
 NAMES_WARNING = (
     "M32: X has no column names, and the model was fitted on columns with names: "
@@ -55,6 +60,10 @@ class Usage(NamedTuple):
     calls: int = 0
     rows: int = 0
     seconds: float = 0.0
+
+    def plus(self, other: Usage) -> Usage:
+        """Both together."""
+        return Usage(self.calls + other.calls, self.rows + other.rows, self.seconds + other.seconds)
 
 
 class Raised(Exception):  # noqa: N818 - the error for users is made from it
@@ -161,6 +170,8 @@ class Predictor:
         Whether the rows of a call are the user's choice, which holds for tables of any width.
     native_float32 : bool
         Whether the model has answered in single precision.
+    scale : Scale
+        On which predictions are read.
     outputs : mapping of name to Predictor
         Of one that speaks for several outputs: each by its name, the first one itself.
     """
@@ -177,13 +188,13 @@ class Predictor:
         self.label = model_output.label
         self.classes = model_output.classes
         self.explained_class = model_output.explained_class
-        self.is_probability = model_output.response == "probability"
         self.user_sets_batch = batch_size is not None
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
         self.workers = Workers() if workers is None else workers
         self.block = block
         self.usage = Usage()
         self.native_float32 = False
+        self.scale = RESPONSE
         self.outputs: Mapping[Any, Predictor] = {}
         self._lock = threading.Lock()
         self._watchers: tuple[Callable[[int], None], ...] = ()
@@ -197,10 +208,15 @@ class Predictor:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock(), _warn=warn)
 
+    @property
+    def is_probability(self) -> bool:
+        """Whether a prediction is a probability, whatever is read of the model."""
+        return self.model_output.response == "probability" or self.scale.reads_margin
+
     # What it is asked -------------------------------------------------------------------------------------------
 
     def __call__(self, frame: Any) -> FloatArray:
-        """Values of the rows of a table of any library, (n_rows,), in one call.
+        """Values of the rows of a table of any library on the scale, (n_rows,), in one call.
 
         The model gets a copy.
         """
@@ -213,7 +229,7 @@ class Predictor:
             answers = self._ask(_writable_copy(frame), len(frame))
         except Raised as raised:
             raise self._failure(raised, rows) from raised.cause
-        return np.stack([self._checked(numbers, rows) for numbers in answers])
+        return np.stack(self._checked(answers, rows))
 
     def on_rows(self, table: Table) -> FloatArray:
         """F at the table's own rows."""
@@ -365,7 +381,7 @@ class Predictor:
             self._count_call(batch.stop - batch.start, answer.seconds)
             self._note_precision(answer.float32)
         if answer.raised is None:
-            return [self._checked(numbers, rows, batch.start) for numbers in answer.outputs]
+            return self._checked(answer.outputs, rows, batch.start)
         self._answer_batch(build, batch, rows)  # raises what the model raises here, if it does
         failing = rows.part(batch)
         raise ModelError(
@@ -389,7 +405,7 @@ class Predictor:
 
         answer = ask(batch)
         if not isinstance(answer, Raised):
-            return [self._checked(numbers, rows, batch.start) for numbers in answer]
+            return self._checked(answer, rows, batch.start)
         # Neither of these depends on the rows, so there is nothing to search for.
         if isinstance(answer.cause, NotFittedError | MemoryError):
             raise self._failure(answer, rows.part(batch))
@@ -490,8 +506,7 @@ class Predictor:
 
     def _count_call(self, rows: int, seconds: float) -> None:
         """Take note of one call, here or on a worker."""
-        past = self.usage
-        self.usage = Usage(past.calls + 1, past.rows + rows, past.seconds + seconds)
+        self.usage = self.usage.plus(Usage(1, rows, seconds))
 
     def _note_precision(self, is_float32: bool) -> None:
         if is_float32:
@@ -527,20 +542,36 @@ class Predictor:
             self.native_float32 = self.native_float32 or values.dtype == xp.float32
             numbers = one_column(xp.astype(values, xp.float64), count, self.model_output, values)
         wrong = ~xp.isfinite(numbers)
-        if self.is_probability:
+        if self.model_output.response == "probability":
             wrong = wrong | outside_unit_interval(numbers, self.native_float32)
         self._report(count)
         return None if bool(xp.any(wrong)) else numbers
 
-    def _checked(self, values: FloatArray, rows: SentRows, start: int = 0) -> FloatArray:
-        """The values of a batch, unless some are not finite (M04) or no probabilities (T08)."""
+    def _checked(
+        self, answers: Sequence[FloatArray], rows: SentRows, start: int = 0
+    ) -> list[FloatArray]:
+        """The values of a batch on the scale of each output, once they are checked."""
+        outputs = list(self.outputs.values()) or [self]
+        return [
+            output.scale.read(output._checked_values(values, rows, start))
+            for output, values in zip(outputs, answers, strict=True)
+        ]
+
+    def _checked_values(self, values: FloatArray, rows: SentRows, start: int) -> FloatArray:
+        """The values, unless some are not finite (M04), no probabilities (T08) or outside of the scale (M33)."""
         wrong = ~np.isfinite(values)
         code = "M04"
         what = "values that are not finite (NaN or infinity)"
-        if self.is_probability and not wrong.any():
+        hint = CHECK_ROWS
+        if self.model_output.response == "probability" and not wrong.any():
             wrong = outside_unit_interval(values, self.native_float32)
             code = "T08"
             what = "probabilities outside [0, 1]"
+        if not wrong.any() and not self.scale.is_response and not self.scale.reads_margin:
+            wrong = self._outside_scale(values)
+            code = "M33"
+            what = f"predictions that have no place on the scale {self.scale.name!r}"
+            hint = "Leave scale out, or choose one on which every prediction has a place."
         if not wrong.any():
             return values
         places = np.flatnonzero(wrong)
@@ -554,8 +585,70 @@ class Predictor:
             argument="model",
             columns=wrong_rows.names,
             rows=wrong_rows.labels(),
-            hint=CHECK_ROWS,
+            hint=hint,
         )
+
+    def _outside_scale(self, values: FloatArray) -> BoolArray:
+        """Mark the predictions that have no place on the scale; those on an end of it are read beside it."""
+        if self.is_probability:  # within round-off of 0 and 1, as was checked
+            return np.zeros(len(values), dtype=np.bool_)
+        # What a transform of the user's own may do is told by its result.
+        with np.errstate(all="ignore"):
+            has_place = np.isfinite(self.scale.read(values))
+        low, high = self.scale.ends
+        return (values < low) | (values > high) | ~has_place
+
+    # The scale --------------------------------------------------------------------------------------------------
+
+    def share_clipped(self, table: Table, seed: int) -> float:
+        """Settle at which distance from the ends of the scale predictions are read that lie on one.
+
+        That is half the smallest distance of the others, among the predictions of some rows and as many in which a
+        column is that of another row; so near to the ends as single rows come, recombined ones may come.
+
+        Returns
+        -------
+        float
+            Share of the rows whose own prediction lies on an end.
+        """
+        generator = np.random.default_rng(seed)
+        donors = generator.permutation(table.n_rows)
+        moved_column = generator.integers(table.n_columns, size=table.n_rows)
+        parts = [self._of_outputs(table, np.arange(table.n_rows), donors, ())]
+        for column in np.unique(moved_column).tolist():
+            rows = np.flatnonzero(moved_column == column)
+            parts.append(self._of_outputs(table, rows, donors[rows], (column,)))
+        on_scale = np.hstack(parts)
+        shares = []
+        for output, values in zip(self.outputs.values() or [self], on_scale, strict=True):
+            scale = output.scale
+            near_low, near_high = scale.clips
+            if self.native_float32 and near_high > 0.0:
+                near_high = NEAR_ONE_SINGLE
+            low, high = scale.ends
+            predictions = scale.back(values)
+            from_low, from_high = predictions - low, high - predictions
+            is_on_end = (from_low <= near_low * CLIP_ROUNDING) | (
+                from_high <= near_high * CLIP_ROUNDING
+            )
+            if is_on_end.any() and not is_on_end.all():
+                half = float(np.minimum(from_low, from_high)[~is_on_end].min()) / 2
+                near_low, near_high = max(near_low, half), max(near_high, half)
+            output.scale = replace(scale, clips=(near_low, near_high))
+            shares.append(float(np.mean(is_on_end[: table.n_rows])))
+        self.scale = next(iter(self.outputs.values()), self).scale
+        return max(shares)
+
+    def _of_outputs(
+        self, table: Table, rows: IntArray, donors: IntArray, columns: tuple[int, ...]
+    ) -> FloatArray:
+        """Each output at some rows of a table, with columns of others, (n_outputs, n)."""
+
+        def build(part: slice | IntArray) -> Any:
+            return recombine(table, rows[part], table, donors[part], columns)
+
+        sent = SentRows(len(rows), table, rows, table, donors, columns)
+        return self.evaluate_outputs(build, sent)
 
 
 def _failing_row(fails: Callable[[slice], Raised | None], batch: slice) -> slice:
@@ -631,7 +724,9 @@ def as_predictor(
     return Predictor(model_output, batch_size, workers, block, record)
 
 
-def for_table(model: Any, table: Table, output: Any, **options: Any) -> Predictor:
+def for_table(
+    model: Any, table: Table, output: Any, scale: Scale = RESPONSE, **options: Any
+) -> Predictor:
     """The predictor of the outputs that a fit on a table explains: one, or "all".
 
     Parameters
@@ -641,6 +736,8 @@ def for_table(model: Any, table: Table, output: Any, **options: Any) -> Predicto
         Of a model whose outputs have no names, a row of it is asked about.
     output : object
         As in `Granite`; "all" is every output, unless it is the name of a class.
+    scale : Scale
+        On which predictions are read.
     options : dict
         Those of `as_predictor`.
     """
@@ -648,8 +745,41 @@ def for_table(model: Any, table: Table, output: Any, **options: Any) -> Predicto
         names = as_predictor(model, output=EVERY, **options).output_names(table)
         if ALL not in names:
             predictors = {name: as_predictor(model, output=name, **options) for name in names}
+            for predictor in predictors.values():
+                predictor.scale = scale
             return joint_predictor(predictors)
-    return as_predictor(model, output=output, **options)
+    predictor = as_predictor(model, output=output, **options)
+    if scale.name == "log-odds" and predictor.is_probability:
+        margin = _margin_of(model, predictor, table, output, options)
+        if margin is not None:
+            return margin
+    predictor.scale = scale
+    return predictor
+
+
+def _margin_of(
+    model: Any, predictor: Predictor, table: Table, output: Any, options: Mapping[str, Any]
+) -> Predictor | None:
+    """A predictor of log-odds that the model itself gives: a raw score that is the logit of its probability.
+
+    None where there is no such score, or where some rows show that it is another one.
+    """
+    if len(predictor.classes or ()) != 2 or predictor.model_output.is_function:
+        return None
+    try:
+        raw_score = as_predictor(model, output=output, **{**options, "response": "raw"})
+    except GraniteError:  # models without a score are asked for their probabilities
+        return None
+    compared = table.take(np.arange(min(COMPARED_ROWS, table.n_rows)))
+    probabilities = predictor.on_rows(compared)
+    difference = np.abs(expit(raw_score.on_rows(compared)) - probabilities)
+    are_single = predictor.native_float32 or raw_score.native_float32
+    if difference.max() > (SAME_SINGLE if are_single else SAME_DOUBLE):
+        return None
+    raw_score.label = predictor.label
+    raw_score.usage = raw_score.usage.plus(predictor.usage)
+    raw_score.scale = replace(SCALES["log-odds"], reads_margin=True)
+    return raw_score
 
 
 def joint_predictor(outputs: Mapping[Any, Predictor]) -> Predictor:

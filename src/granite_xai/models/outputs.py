@@ -1,7 +1,4 @@
-"""Which of a model's outputs is explained, what it is called, on which response; and its number a row.
-
-The scale of an explanation, once there is one, is applied where `ModelOutput` says how predictions are read.
-"""
+"""Which of a model's outputs is explained, what it is called, on which response; and its number a row."""
 
 from __future__ import annotations
 

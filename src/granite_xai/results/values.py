@@ -347,7 +347,7 @@ class Values:
         Losses are log losses of probabilities, otherwise squared errors.
         """
         evaluations = self.evaluations
-        predictions = evaluations.f + evaluations.offset
+        predictions = evaluations.predictions
         if evaluations.y is None:
             return predictions, None, None
         loss = risk_loss("log" if self.fitted.model.is_probability else "squared")
@@ -427,7 +427,7 @@ class Values:
         on_grid = {
             min(columns): inside.in_gap_of(columns).f + inside.offset for columns in inside.moved
         }
-        predictions = inside.f + inside.offset
+        predictions = inside.predictions
         return InScope(scope, tuple(parts), predictions, inside.weights, on_grid, gaps)
 
     def _left_out_by_cells(self, effect: Effect, scope: Scope) -> FloatArray | float:

@@ -1,0 +1,135 @@
+"""The scale on which effects are compared and added up: that of the predictions, their log-odds, logs, and the like.
+
+A scale says how predictions are read. What users read as a prediction is turned back (docs/method.rst, "Scale").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import unknown
+from granite_xai.base.typing import FloatArray
+
+Transform = Callable[[Any], Any]
+SMALLEST = 1e-300  # numbers are told from 0 down to here
+NEAR_ONE = 1e-12  # numbers are told from 1 up to this distance, by a model in double precision
+NEAR_ONE_SINGLE = 1e-6  # in single precision
+
+
+def _as_it_is(values: Any) -> Any:
+    return values
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A scale of predictions.
+
+    Parameters
+    ----------
+    name : str
+        As ``Granite(scale=)`` has it, and as texts call it.
+    clips : (float, float)
+        Predictions that lie on an end of the scale, or nearer to it than this, are read at this distance from it.
+    reads_margin : bool
+        Whether the model is asked for the number on the scale itself.
+    own : (callable, callable), optional
+        Functions of a user: from predictions to the scale, and back from it.
+    """
+
+    name: str = "response"
+    clips: tuple[float, float] = (0.0, 0.0)
+    reads_margin: bool = False
+    own: tuple[Transform, Transform] | None = None
+
+    @property
+    def is_response(self) -> bool:
+        """Whether predictions are read as they are."""
+        return self.name == "response"
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether some predictions may lie on an end of the scale."""
+        return self.name in _ENDS and not self.reads_margin
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The numbers between which predictions have a place on the scale."""
+        return _ENDS.get(self.name, (-np.inf, np.inf))
+
+    @property
+    def back(self) -> Transform:
+        """From numbers on the scale to predictions."""
+        return self._transforms[1]
+
+    @property
+    def _transforms(self) -> tuple[Transform, Transform]:
+        return _TRANSFORMS[self.name] if self.own is None else self.own
+
+    def read(self, predictions: FloatArray) -> FloatArray:
+        """Predictions as numbers on the scale."""
+        if self.is_response or self.reads_margin:
+            return predictions
+        low, high = self.ends
+        inside = np.clip(predictions, low + self.clips[0], high - self.clips[1])
+        return np.asarray(self._transforms[0](inside), dtype=np.float64)
+
+
+def _from_cumulative_hazard(values: Any) -> Any:
+    return np.exp(-np.exp(values))
+
+
+def _to_cumulative_hazard(values: Any) -> Any:
+    return np.log(-np.log(values))
+
+
+_TRANSFORMS: dict[str, tuple[Transform, Transform]] = {
+    "response": (_as_it_is, _as_it_is),
+    "log-odds": (logit, expit),
+    "log": (np.log, np.exp),
+    "log-log": (_to_cumulative_hazard, _from_cumulative_hazard),
+}
+_ENDS = {"log-odds": (0.0, 1.0), "log": (0.0, np.inf), "log-log": (0.0, 1.0)}
+RESPONSE = Scale()
+SCALES = {
+    "response": RESPONSE,
+    "log-odds": Scale("log-odds", clips=(SMALLEST, NEAR_ONE)),
+    "log": Scale("log", clips=(SMALLEST, 0.0)),
+    "log-log": Scale("log-log", clips=(SMALLEST, NEAR_ONE)),
+}
+OWN_SCALE = "own scale"
+
+
+def read_scale(scale: Any) -> Scale:
+    """The scale that a user names, or describes by two functions.
+
+    Parameters
+    ----------
+    scale : str or (callable, callable)
+        A name, or the functions to the scale and back from it.
+
+    Examples
+    --------
+    >>> read_scale("log-odds").read(np.array([0.5]))
+    array([0.])
+    >>> read_scale((np.sqrt, np.square)).back(3.0)
+    np.float64(9.0)
+    """
+    if isinstance(scale, str):
+        if scale not in SCALES:
+            raise unknown("scale", scale, SCALES)
+        return SCALES[scale]
+    if isinstance(scale, tuple | list) and len(scale) == 2 and all(map(callable, scale)):
+        to, back = scale
+        return Scale(OWN_SCALE, own=(to, back))
+    raise InputError(
+        f"scale={scale!r} is no scale.",
+        code="P01",
+        argument="scale",
+        hint=f"Pass one of {', '.join(SCALES)}, or two functions: to the scale, and back from it.",
+    )

@@ -1,0 +1,217 @@
+"""``scale=``: effects are compared and added up on log-odds, logs and the like; what users read is the prediction."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression, PoissonRegressor
+
+import granite_xai as gx
+
+RNG = np.random.default_rng(7)
+X = pd.DataFrame(RNG.normal(size=(900, 3)), columns=["a", "b", "c"])
+ODDS = 2.5 * X["a"] - 2.0 * X["b"] + X["c"]
+Y = (RNG.uniform(size=900) < expit(ODDS)).astype(int)
+
+
+@pytest.fixture(scope="module")
+def logistic():
+    return LogisticRegression().fit(X, Y)
+
+
+def r2(model, described):
+    return 1 - np.mean((model - described) ** 2) / np.var(model)
+
+
+def test_a_logistic_regression_needs_no_regions_on_log_odds(logistic):
+    assert len(gx.Granite(logistic).fit(X).partition_) > 1
+    g = gx.Granite(logistic, scale="log-odds").fit(X)
+    assert len(g.partition_) == 1
+    assert g.global_fidelity_ > 0.9999
+    assert r2(logistic.predict_proba(X)[:, 1], g.predict(X)) > 0.999
+
+
+def test_the_same_holds_for_the_other_class(logistic):
+    first, second = (gx.Granite(logistic, scale="log-odds", output=k).fit(X) for k in (0, 1))
+    assert first.disagreement_ == pytest.approx(second.disagreement_, abs=1e-12)
+    np.testing.assert_allclose(first.predict(X) + second.predict(X), 1.0, atol=1e-9)
+
+
+def test_a_poisson_regression_needs_no_regions_on_logs():
+    rate = np.exp(0.8 * X["a"] - 0.6 * X["b"] + 1)
+    model = PoissonRegressor(alpha=0).fit(X, RNG.poisson(rate))
+    g = gx.Granite(model, scale="log").fit(X)
+    assert len(g.partition_) == 1
+    assert r2(model.predict(X), g.predict(X)) > 0.995
+
+
+def test_a_hazard_that_multiplies_needs_no_regions_on_log_log():
+    def survival(frame):
+        return np.exp(-0.5 * np.exp(0.9 * frame["a"] - 0.7 * frame["b"]))
+
+    g = gx.Granite(survival, scale="log-log").fit(X)
+    assert len(g.partition_) == 1
+    assert r2(survival(X), g.predict(X)) > 0.999
+    assert len(gx.Granite(survival).fit(X).partition_) > 1
+
+
+def test_two_functions_are_a_scale():
+    def root_of_sum(frame):
+        return np.sqrt(10 + frame["a"] + frame["b"])
+
+    g = gx.Granite(root_of_sum, scale=(np.square, np.sqrt)).fit(X)
+    assert len(g.partition_) == 1
+    assert g.global_fidelity_ > 0.9999
+
+
+def test_an_interaction_on_every_scale_keeps_its_regions():
+    def model(frame):
+        return expit(2 * frame["a"] * np.where(frame["b"] > 0, 1, -1))
+
+    for scale in ("response", "log-odds"):
+        g = gx.Granite(model, scale=scale, max_depth=1).fit(X)
+        assert [region.rule.conditions[0][0] for region in g.partition_] == ["b", "b"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        LogisticRegression,
+        lambda: HistGradientBoostingClassifier(max_iter=20, random_state=0),
+        lambda: GradientBoostingClassifier(n_estimators=20, random_state=0),
+    ],
+)
+def test_log_odds_are_the_margin_where_the_model_has_one(make):
+    model = make().fit(X, Y)
+    g = gx.Granite(model, scale="log-odds", search="greedy", confidence_level=None).fit(X)
+    by_hand = gx.Granite(model, response="raw", search="greedy", confidence_level=None).fit(X)
+    assert str(g.partition_.rules) == str(by_hand.partition_.rules)
+    assert g.disagreement_ == pytest.approx(by_hand.disagreement_, rel=1e-9)
+    assert g.diagnostics_["scale"] == {"name": "log-odds", "clipped": 0.0}
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_log_odds_are_the_margin_of_boosters(library):
+    module = pytest.importorskip(library)
+    if library == "xgboost":
+        model = module.XGBClassifier(n_estimators=15, max_depth=3).fit(X, Y)
+    else:
+        model = module.LGBMClassifier(n_estimators=15, verbose=-1).fit(X, Y)
+    g = gx.Granite(model, scale="log-odds", max_depth=1).fit(X)
+    raw = gx.Granite(model, response="raw", max_depth=1).fit(X)
+    assert g.diagnostics_["scale"] == {"name": "log-odds", "clipped": 0.0}
+    assert g.disagreement_ == pytest.approx(raw.disagreement_, rel=1e-9)
+    np.testing.assert_allclose(g.predict(X), expit(raw.predict(X)), atol=1e-9)
+
+
+def test_a_forest_that_is_sure_is_read_beside_the_ends():
+    forest = RandomForestClassifier(20, random_state=0).fit(X, Y)
+    probabilities = forest.predict_proba(X)[:, 1]
+    assert (probabilities == 1.0).any()
+    g = gx.Granite(forest, scale="log-odds", holdout=False, max_samples=None).fit(X)
+    assert g.diagnostics_["scale"]["clipped"] == pytest.approx(
+        np.mean((probabilities == 0) | (probabilities == 1))
+    )
+    assert np.isfinite(g.disagreement_)
+    # Probabilities of 20 trees are 0, .05, .1, ...: those of 0 are read at half of .05.
+    assert np.min(g.predict(X)) >= 0.0
+    assert g.partition_.frame()["mean_prediction"].between(0, 1).all()
+
+
+def test_predictions_without_a_place_on_the_scale_are_named():
+    with pytest.raises(gx.ModelError, match="M33.*no place on the scale 'log'"):
+        gx.Granite(lambda frame: frame["a"] + frame["b"], scale="log").fit(X)
+    with pytest.raises(gx.ModelError, match="no place on the scale 'log-odds'"):
+        gx.Granite(lambda frame: 3 + frame["a"], scale="log-odds").fit(X)
+
+
+def test_options_that_do_not_go_together_are_refused(logistic):
+    with pytest.raises(gx.InputError, match="P03"):
+        gx.Granite(logistic, response="raw", scale="log-odds").fit(X)
+    with pytest.raises(gx.InputError, match="log-odds"):
+        gx.Granite(logistic, scale="logodds").fit(X)
+    with pytest.raises(gx.InputError, match="two functions"):
+        gx.Granite(logistic, scale=3).fit(X)
+
+
+def test_what_users_read_is_the_prediction(logistic):
+    g = gx.Granite(logistic, scale="log-odds", max_depth=1).fit(X, Y)
+    probabilities = logistic.predict_proba(X)[:, 1]
+    curve = g.curves_.of("a")[0]
+    assert curve.mean == pytest.approx(np.mean(probabilities), abs=0.05)
+    # The curve of a where the others are at their mean log-odds, as changes of the probability.
+    by_level = curve.mean + curve.effects[1:]
+    assert np.ptp(curve.effects) < 1.0
+    assert np.all(np.diff(by_level) >= -1e-12)
+    start = logit(probabilities).mean()
+    assert curve.start == pytest.approx(start, abs=0.25)
+
+
+def test_a_risk_averages_on_the_scale_and_takes_the_loss_of_the_probability(logistic):
+    g = gx.Granite(logistic, "pfi-risk", scale="log-odds", confidence_level=None, max_depth=0).fit(
+        X, Y
+    )
+    margin = logistic.decision_function(X)
+    coefficients = logistic.coef_[0]
+
+    def risk(log_odds):
+        p = np.clip(expit(log_odds), 1e-15, 1 - 1e-15)
+        return -np.mean(-(Y * np.log(p) + (1 - Y) * np.log(1 - p)))
+
+    gaps = []
+    for number, name in enumerate(X):
+        part = coefficients[number] * X[name].to_numpy()
+        hidden = margin - part + part.mean()  # the mean over other values of the log-odds
+        shown = margin.mean() + part - part.mean()
+        full = risk(margin) - risk(hidden)
+        pure = risk(shown) - risk(np.full(len(X), margin.mean()))
+        gaps.append((full - pure) ** 2)
+    assert g.disagreement_ == pytest.approx(sum(gaps), rel=1e-6)
+
+
+def test_saved_and_loaded(logistic, tmp_path):
+    forest = RandomForestClassifier(15, random_state=0).fit(X, Y)
+    for model in (logistic, forest):
+        g = gx.Granite(model, scale="log-odds", max_depth=1).fit(X, Y)
+        gx.save(g, path := tmp_path / f"{type(model).__name__}.json")
+        loaded = gx.load(path, model=model)
+        np.testing.assert_allclose(loaded.predict(X), g.predict(X), rtol=1e-12)
+        assert str(loaded) == str(g)
+        again, before = loaded.evaluate(X, Y).frame(), g.evaluate(X, Y).frame()
+        pd.testing.assert_frame_equal(again, before)
+    g = gx.Granite(lambda Z: 2 + Z["a"] ** 2, scale=(np.log, np.exp)).fit(X)
+    with pytest.raises(gx.InputError, match="F08"):
+        gx.save(g, tmp_path / "own.json")
+
+
+def test_several_classes_weights_and_clusters():
+    labels = np.where(X["a"] > 0.3, "high", np.where(X["b"] > 0, "mid", "low"))
+    model = LogisticRegression(max_iter=500).fit(X, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        g = gx.Granite(model, output="all", scale="log-odds", max_depth=2).fit(
+            X, sample_weight=RNG.uniform(0.5, 2, len(X)), clusters=np.arange(len(X)) // 3
+        )
+    described = g.predict(X)
+    assert described.shape == (len(X), 3) or described.ndim == 1
+    assert g.global_fidelity_ > 0.8
+
+
+def test_the_order_of_rows_does_not_matter():
+    forest = RandomForestClassifier(15, random_state=0).fit(X, Y)
+    g = gx.Granite(forest, scale="log-odds", max_depth=2).fit(X)
+    shuffled = RNG.permutation(len(X))
+    again = gx.Granite(forest, scale="log-odds", max_depth=2).fit(
+        X.iloc[shuffled].reset_index(drop=True)
+    )
+    assert str(again.partition_.rules) == str(g.partition_.rules)
+    assert again.global_fidelity_ == pytest.approx(g.global_fidelity_, rel=1e-9)
