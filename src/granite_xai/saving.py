@@ -115,6 +115,7 @@ from granite_xai.inference.nodes import NodeFigure, NodeFigures
 from granite_xai.models import Predictor, Scale, Usage, as_predictor, joint_predictor
 from granite_xai.regions import Partition
 from granite_xai.regions.ledger import Ledger, UntakenCut
+from granite_xai.search.problem import GivenRules
 from granite_xai.tables import (
     KINDS,
     LABELLED,
@@ -450,6 +451,7 @@ def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed
             model=models[name],
             plan=plan.of_output(number, models[name]),
             questions=tuple(question.about_output(0, question.label) for question in questions),
+            is_output=True,
             **shared,
         )
         of_all += [
@@ -561,12 +563,15 @@ def _read_result(
     settings: Settings,
     rows: Rows,
     questions: tuple[ResolvedQuestion, ...],
+    is_output: bool = False,
     **shared: Any,
 ) -> FitResult:
     """What was found about one output, or about all of them together."""
     table = rows.table
     partition = Partition.from_dict(data["partition"])
     require(partition.names == table.names, "partition.names", "are not those of the table")
+    if is_output:  # it was given the regions of all outputs
+        settings = replace(settings, partitioner=GivenRules(partition))
     regions = partition.apply(table) if len(rows) else np.empty(0, dtype=np.intp)
     kept = {}
     for name, part in data.items():
