@@ -14,10 +14,10 @@ describe better how the columns of a table depend on each other, the rows choose
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
+from functools import cache, cached_property
+from typing import ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -191,6 +191,9 @@ class Copula:
     def density_ratios(self, table: Table, position: int) -> DensityRatios:
         """How much likelier the values of a column are beside the other columns of each row than anywhere.
 
+        Beside the others the score of the column is normal with mean ``mu`` and standard deviation ``sigma``; an
+        interval (a, b) of scores has the probability ``Phi((b - mu) / sigma) - Phi((a - mu) / sigma)``.
+
         Parameters
         ----------
         table : Table
@@ -199,9 +202,18 @@ class Copula:
         position : int
             Of the column.
         """
-        # Beside the others a score is normal with mean ``mu`` and standard deviation ``sigma``; an interval of scores
-        # has the probability ``Phi((b - mu) / sigma) - Phi((a - mu) / sigma)``.
-        mu, sigma = self._score_beside_others(table, position)
+        others = [j for j in range(len(self.margins)) if j != position]
+        among_others = self.correlations[np.ix_(others, others)]
+        inverse = np.linalg.pinv(among_others, rcond=SINGULAR, hermitian=True)
+        slopes = inverse @ self.correlations[others, position]
+        mu = np.zeros(table.n_rows)
+        for j, slope in zip(others, slopes, strict=True):
+            codes = table.columns[j].codes
+            standardized = self.margins[j].scores(table.columns[j]) / self.margins[j].spread
+            mu += slope * np.where(codes < 0, 0.0, standardized)
+        explained = float(self.correlations[position, others] @ slopes)
+        sigma = max(1.0 - explained, LEAST_SPREAD**2) ** 0.5
+
         margin = self.margins[position]
         ends = margin.interval_ends
         share_at_end = margin.shares[ends]
@@ -217,20 +229,6 @@ class Copula:
             intervals=np.searchsorted(ends, levels).astype(np.intp),
             ratios=(1.0 - MARGINAL_SHARE) * conditional / marginal + MARGINAL_SHARE,
         )
-
-    def _score_beside_others(self, table: Table, position: int) -> tuple[FloatArray, float]:
-        """Mean, (n,), and standard deviation of a column's score given the other columns of each row."""
-        others = [j for j in range(len(self.margins)) if j != position]
-        among_others = self.correlations[np.ix_(others, others)]
-        inverse = np.linalg.pinv(among_others, rcond=SINGULAR, hermitian=True)
-        slopes = inverse @ self.correlations[others, position]
-        mean = np.zeros(table.n_rows)
-        for j, slope in zip(others, slopes, strict=True):
-            column = table.columns[j]
-            standardized = self.margins[j].scores(column) / self.margins[j].spread
-            mean += slope * np.where(column.codes < 0, 0.0, standardized)
-        explained = float(self.correlations[position, others] @ slopes)
-        return mean, max(1.0 - explained, LEAST_SPREAD**2) ** 0.5
 
 
 def scores_of(margins: Sequence[Margin], table: Table) -> FloatArray:
@@ -302,6 +300,7 @@ def learn_copula(rows: Rows, coalitions: Collection[Coalition]) -> dict[Coalitio
 # visible columns.)
 
 WAYS = ("unconditional", "bins", "copula")  # in the order of the errors
+UNCONDITIONAL, BINS, COPULA = range(len(WAYS))
 FOLDS = 4  # parts of the rows, each predicted from the others
 MOST_ROWS = 1000  # that are compared
 FEWEST_ROWS = 100
@@ -318,8 +317,7 @@ LEAST_ERROR = 1e-12  # errors below it count as it: their logarithm stays finite
 TOO_WIDE = 1.1
 
 
-@dataclass(frozen=True, slots=True)
-class SamplerChoice:
+class SamplerChoice(NamedTuple):
     """Which way conditional masking takes, and why.
 
     Parameters
@@ -339,6 +337,9 @@ class SamplerChoice:
 def choose_sampler(rows: Rows, coalitions: Collection[Coalition], seed: int) -> SamplerChoice:
     """Choose between bins and a copula.
 
+    That features depend on each other at all must show beyond chance. What an observation does to the
+    logarithm of an error is its part of the error, as a share of all.
+
     Parameters
     ----------
     rows : Rows
@@ -353,12 +354,18 @@ def choose_sampler(rows: Rows, coalitions: Collection[Coalition], seed: int) -> 
     obstacle = _obstacle(rows.table, conditioned)
     if obstacle is not None:
         return SamplerChoice(sampler="bins", reason=obstacle, errors={})
-    errors = _errors(rows, _compared(conditioned), seed)
-    error_by_way = dict(zip(WAYS, errors.by_way.mean(axis=0).tolist(), strict=True))
-    unconditional, bins, copula = range(len(WAYS))
-    if not any(errors.shows_dependence(way, unconditional) for way in (bins, copula)):
+    _, by_observation = _errors(rows, _compared(conditioned), seed)  # (sets, ways, observations)
+    by_set = by_observation.sum(axis=2)
+    error_by_way = dict(zip(WAYS, by_set.mean(axis=0).tolist(), strict=True))
+    by_set = np.maximum(by_set, LEAST_ERROR)
+    log_errors = np.log(by_set).sum(axis=0)  # (ways,)
+    gains = log_errors[UNCONDITIONAL] - log_errors
+    shares = by_observation / by_set[:, :, None]
+    influences = (shares[:, [UNCONDITIONAL]] - shares).sum(axis=0)  # (ways, observations)
+    standard_errors = np.sqrt(np.square(influences).sum(axis=1))
+    if not np.any(gains >= np.maximum(MATERIAL, FEWEST_STANDARD_ERRORS * standard_errors)):
         return SamplerChoice("bins", "features hardly depend on each other", error_by_way)
-    if errors.gain(copula, bins) < MATERIAL:
+    if log_errors[BINS] - log_errors[COPULA] < MATERIAL:
         return SamplerChoice("bins", "a copula predicts features no better", error_by_way)
     return SamplerChoice("copula", "it predicts features better than bins", error_by_way)
 
@@ -392,8 +399,8 @@ def warn_of_wide_bins(
     if choose_sampler(rows, weighed_ones, seed).sampler == "bins":
         return
     compared = _compared(weighed_ones)
-    errors = np.maximum(_errors(rows, compared, seed).by_column, LEAST_ERROR)
-    _, bins, copula = np.moveaxis(errors, 1, 0)  # each (coalitions, columns)
+    by_column, _ = _errors(rows, compared, seed)
+    _, bins, copula = np.moveaxis(np.maximum(by_column, LEAST_ERROR), 1, 0)  # (sets, columns) each
     excess = bins / copula
     place, worst = np.unravel_index(np.nanargmax(excess), excess.shape)
     if excess[place, worst] < TOO_WIDE:
@@ -442,76 +449,39 @@ def _evenly_spread(n: int, at_most: int) -> IntArray:
     return np.unique(places.astype(np.intp))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _SetErrors:
-    """How well each way predicts what is hidden beside one set of visible columns.
-
-    Parameters
-    ----------
-    by_column : array of shape (ways, columns, 2)
-        Mean squared error of each hidden column and of its square; NaN for visible columns.
-    by_observation : array of shape (ways, rows or clusters)
-        What each adds to the error of the way, the mean of the same over hidden columns and their squares.
-    """
-
-    by_column: FloatArray
-    by_observation: FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Errors:
-    """The same of several sets of visible columns."""
-
-    of_sets: Sequence[_SetErrors]
-
-    @property
-    def by_way(self) -> FloatArray:
-        """Error of each set, (sets, ways)."""
-        return np.stack([of_set.by_observation.sum(axis=1) for of_set in self.of_sets])
-
-    @property
-    def by_column(self) -> FloatArray:
-        """Of each hidden column, (sets, ways, columns)."""
-        return np.stack([of_set.by_column[..., 0] for of_set in self.of_sets])
-
-    def gain(self, way: int, other: int) -> float:
-        """Sum over sets of how much less one way errs than another, by the logarithm."""
-        by_way = np.maximum(self.by_way, LEAST_ERROR)
-        return float(np.log(by_way[:, other] / by_way[:, way]).sum())
-
-    def shows_dependence(self, way: int, unconditional: int) -> bool:
-        """Whether a way gains on no conditioning at all, by what matters and by more than chance.
-
-        What an observation does to the logarithm of an error is its part of the error, as a share of all.
-        """
-        influences = 0.0
-        for of_set in self.of_sets:
-            errors = np.maximum(of_set.by_observation.sum(axis=1, keepdims=True), LEAST_ERROR)
-            shares = of_set.by_observation / errors
-            influences += shares[unconditional] - shares[way]
-        standard_error = float(np.sqrt(np.sum(np.square(influences))))
-        gain = self.gain(way, unconditional)
-        return gain >= max(MATERIAL, FEWEST_STANDARD_ERRORS * standard_error)
-
-
 # Errors by table, by seed and weights, and by visible columns, as long as the table lives: several questions about a
 # table condition on the same columns.
 _remembered_errors: WeakKeyDictionary[
-    Table, dict[tuple[int, bytes], dict[Coalition, _SetErrors]]
+    Table, dict[tuple[int, bytes], dict[Coalition, tuple[FloatArray, FloatArray]]]
 ] = WeakKeyDictionary()
 
 
-def _errors(rows: Rows, coalitions: Sequence[Coalition], seed: int) -> _Errors:
-    """How well each way predicts what is hidden beside some sets, in rows that were left out."""
+def _errors(
+    rows: Rows, coalitions: Sequence[Coalition], seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """How well each way predicts what is hidden beside some sets, in rows that were left out.
+
+    Returns
+    -------
+    by_column : array of shape (sets, ways, columns)
+        Mean squared error of each hidden column; NaN for visible columns.
+    by_observation : array of shape (sets, ways, rows or clusters)
+        What each adds to the error of the way, the mean over hidden columns and their squares.
+    """
     of_table = _remembered_errors.setdefault(rows.table, {})
     remembered = of_table.setdefault((seed, rows.weights.tobytes()), {})
     new = [visible for visible in coalitions if visible not in remembered]
     if new:
-        remembered.update(zip(new, _measured_errors(rows, new, seed), strict=True))
-    return _Errors([remembered[visible] for visible in coalitions])
+        remembered.update(
+            zip(new, zip(*_measured_errors(rows, new, seed), strict=True), strict=True)
+        )
+    by_column, by_observation = zip(*(remembered[visible] for visible in coalitions), strict=True)
+    return np.stack(by_column), np.stack(by_observation)
 
 
-def _measured_errors(rows: Rows, coalitions: Sequence[Coalition], seed: int) -> list[_SetErrors]:
+def _measured_errors(
+    rows: Rows, coalitions: Sequence[Coalition], seed: int
+) -> tuple[FloatArray, FloatArray]:
     """The same, measured: rows of each fold are predicted from those of the others."""
     # Which rows are compared, and in which part, depends neither on where they stand nor on units.
     order = row_order_by_ranks(rows.table, rows.weights)
@@ -525,73 +495,55 @@ def _measured_errors(rows: Rows, coalitions: Sequence[Coalition], seed: int) -> 
     observations = np.argsort(np.argsort(first))[of_row]  # numbered as they first appear
     fold_of_row = observations % FOLDS
     n_columns = rows.table.n_columns
-    by_column = np.zeros((len(coalitions), len(WAYS), n_columns, 2))
-    by_row = np.zeros((len(coalitions), len(WAYS), len(rows)))
+    by_column = np.zeros((len(coalitions), len(WAYS), n_columns))
+    by_observation = np.zeros((len(coalitions), len(WAYS), int(observations.max()) + 1))
     for fold in range(FOLDS):
         train = np.flatnonzero(fold_of_row != fold)
         test = np.flatnonzero(fold_of_row == fold)
-        weigh = _RowWeights(rows.take(train), rows.take(test), seed)
+        weights_of_ways = _weights_of_ways(rows.take(train), rows.take(test), seed)
         shares = rows.weights[test] / rows.weights[test].sum() * len(test) / len(rows)
         for number, visible in enumerate(coalitions):
             hidden = np.array([j for j in range(n_columns) if j not in visible])
             by_column[number, :, sorted(visible)] = np.nan
-            for way, row_weights in enumerate(weigh.by_way(visible)):
+            for way, row_weights in enumerate(weights_of_ways(visible)):
                 weighted = row_weights * rows.weights[train]  # (test rows, train rows)
                 weighted /= weighted.sum(axis=1, keepdims=True)
                 predicted = np.tensordot(weighted, targets[train][:, hidden], axes=1)
-                squares = np.square(predicted - targets[test][:, hidden])
-                by_column[number, way, hidden] += np.tensordot(shares, squares, axes=1)
-                by_row[number, way, test] = shares * squares.mean(axis=(1, 2))
-    return [
-        _SetErrors(of_columns, np.stack([np.bincount(observations, of_way) for of_way in of_rows]))
-        for of_columns, of_rows in zip(by_column, by_row, strict=True)
-    ]
+                squares = np.square(predicted - targets[test][:, hidden])  # (test rows, hidden, 2)
+                by_column[number, way, hidden] += shares @ squares[:, :, 0]
+                by_row = shares * squares.mean(axis=(1, 2))
+                np.add.at(by_observation[number, way], observations[test], by_row)
+    return by_column, by_observation
 
 
-class _RowWeights:
-    """Weights that each way to condition gives some rows in the means at other rows.
+def _weights_of_ways(
+    train: Rows, test: Rows, seed: int
+) -> Callable[[Coalition], tuple[FloatArray, FloatArray, FloatArray]]:
+    """What each of `WAYS` weighs some rows by in the means at others, (test rows, train rows), by visible columns."""
+    copula = Copula.of(train.table, train.weights)
 
-    Parameters
-    ----------
-    train, test : Rows
-        Rows that are weighed, and rows at which means are taken.
-    seed : int
-        For the trees that make bins.
-    """
+    @cache
+    def density_ratios(column: int) -> tuple[DensityRatios, DensityRatios]:
+        """Of a column that is visible in one coalition and hidden in another."""
+        of_test = copula.density_ratios(test.table, column)
+        return of_test, copula.density_ratios(train.table, column)
 
-    def __init__(self, train: Rows, test: Rows, seed: int) -> None:
-        self.train = train
-        self.test = test
-        self.seed = seed
-        self.copula = Copula.of(train.table, train.weights)
-        self._ratios: dict[int, tuple[DensityRatios, DensityRatios]] = {}
+    def weights(visible: Coalition) -> tuple[FloatArray, FloatArray, FloatArray]:
+        anywhere = np.ones((len(test), len(train)))
+        same_bin = anywhere
+        bins = fit_bins("tree", train, visible, seed, guarded=True)
+        if bins is not None:
+            test_bins, train_bins = common_bins(bins, test.table, train.table)
+            is_same = test_bins[:, None] == train_bins
+            is_empty = ~is_same.any(axis=1, keepdims=True)  # then all rows
+            same_bin = np.asarray(is_same | is_empty, dtype=np.float64)
+        if len(visible) == 1:
+            of_test, of_train = density_ratios(min(visible))
+            by_density = of_train.ratios[:, of_test.intervals].T
+        else:
+            (hidden,) = Coalition(range(test.table.n_columns)) - visible
+            of_test, of_train = density_ratios(hidden)
+            by_density = of_test.ratios[:, of_train.intervals]
+        return anywhere, same_bin, by_density
 
-    def by_way(self, visible: Coalition) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The weights (test rows, train rows) of each of `WAYS`."""
-        anywhere = np.ones((len(self.test), len(self.train)))
-        return anywhere, self._same_bin(visible), self._by_density(visible)
-
-    def _same_bin(self, visible: Coalition) -> FloatArray:
-        """1 for rows of the same bin, as conditional masking makes it; all rows where a bin is empty."""
-        bins = fit_bins("tree", self.train, visible, self.seed, guarded=True)
-        if bins is None:
-            return np.ones((len(self.test), len(self.train)))
-        test_bins, train_bins = common_bins(bins, self.test.table, self.train.table)
-        is_same = test_bins[:, None] == train_bins
-        is_empty = ~is_same.any(axis=1, keepdims=True)
-        return np.asarray(is_same | is_empty, dtype=np.float64)
-
-    def _by_density(self, visible: Coalition) -> FloatArray:
-        """Density ratios of the one column that is visible, or else of the one that is hidden."""
-        hidden = Coalition(range(self.test.table.n_columns)) - visible
-        is_visible = len(visible) == 1
-        column = min(visible if is_visible else hidden)
-        if column not in self._ratios:  # a column is visible in one coalition and hidden in another
-            self._ratios[column] = (
-                self.copula.density_ratios(self.test.table, column),
-                self.copula.density_ratios(self.train.table, column),
-            )
-        of_test, of_train = self._ratios[column]
-        if is_visible:
-            return of_train.ratios[:, of_test.intervals].T
-        return of_test.ratios[:, of_train.intervals]
+    return weights
