@@ -76,13 +76,13 @@ FORMS = {
 def test_a_masked_model_is_a_mean_over_the_rows_of_the_side(form, binned):
     masked, predictions, ratios = FORMS[form]
     bins = BINS if binned else None
-    masked = MaskedModel(masked.left, masked.right, bins, masked.ratios, masked.is_shown)
+    masked = MaskedModel(masked.row_part, masked.region_part, bins, masked.ratios, masked.is_shown)
     regions = RegionWeights.sides(GOES_LEFT, WEIGHTS)
     expected = by_loops(predictions, ratios, bins)
     np.testing.assert_allclose(masked.values(regions), expected, rtol=1e-12)
     lines = rng.uniform(0.1, 1.0, size=(N, K))
     expected = by_loops(predictions, ratios, bins, lines)
-    np.testing.assert_allclose(masked.values(RegionWeights.lines(lines)), expected, rtol=1e-12)
+    np.testing.assert_allclose(masked.values(RegionWeights(lines)), expected, rtol=1e-12)
     cubes = masked.means_of_each(lambda p, places: p**3 + places[:, None], regions)
     expected = by_loops(predictions**3 + np.arange(N)[:, None], ratios, bins)
     np.testing.assert_allclose(cubes, expected, rtol=1e-11)

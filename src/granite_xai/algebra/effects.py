@@ -201,7 +201,7 @@ def masked_sum_of_rows(terms: Terms, evaluations: Evaluations) -> MaskedModel:
         return MaskedModel.of_rows(np.zeros(len(evaluations)))
     first, *others = sums
     for other in others:  # pairs of rows come first
-        first = MaskedModel(first.left + other.of_pairs())
+        first = MaskedModel(first.row_part + other.of_pairs())
     return first
 
 

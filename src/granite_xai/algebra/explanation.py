@@ -363,9 +363,7 @@ def _sampling_errors(
         None where there is one value for the region.
     """
     weights = evaluations.weights[:, None]
-    lines = RegionWeights.lines(
-        np.hstack([weights * (1 + STEP * signs), weights * (1 - STEP * signs)])
-    )
+    lines = RegionWeights(np.hstack([weights * (1 + STEP * signs), weights * (1 - STEP * signs)]))
     n_rows = np.full(1, len(evaluations))
     errors, size_errors = [], []
     sizes_of_cells = effect.cell_sizes(evaluations)

@@ -2,33 +2,33 @@
 
 A masked model is something read at the row times something averaged over the region,
 
-    F_T[n, k] = left[n] · sum over m of W[m, k] right[m]  /  sum over m of W[m, k],
+    F_T[n, k] = row_part[n] · sum over m of W[m, k] region_part[m]  /  sum over m of W[m, k],
 
 where m runs over all rows or over those of n's bin (conditional masking). Where rows are weighed by
 density ratios (copula), the same product of the ratios divides. The prediction for row n against the
-single row m is ``left[n] · right[m]``:
+single row m is ``row_part[n] · region_part[m]``:
 
-    F itself                  left = F, right = 1
-    no column visible         left = 1, right = F
-    S shown (PDP, M-plot)     left[n] = indicator of n's value of S, right[m] = E_S[m, ·]
-    S hidden (ICE, full)      left[n] = E_S[n, ·],  right[m] = indicator of m's value of S
-    references b (baseline)   left[n] = F(x_T, b),  right = one over their number
-    Shapley values            left = Phi, right = the identity
+    F itself                  row_part = F, region_part = 1
+    no column visible         row_part = 1, region_part = F
+    S shown (PDP, M-plot)     row_part[n] = indicator of n's value of S, region_part[m] = E_S[m, ·]
+    S hidden (ICE, full)      row_part[n] = E_S[n, ·],  region_part[m] = indicator of m's value of S
+    references b (baseline)   row_part[n] = F(x_T, b),  region_part = one over their number
+    Shapley values            row_part = Phi, region_part = the identity
 
-With about as many values as rows, one number for each pair of rows is less work: ``right`` is then the
-identity and is left out. Masked models that are averaged alike add up before they are averaged
+With about as many values as rows, one number for each pair of rows is less work: ``region_part`` is then
+the identity and is left out. Masked models that are averaged alike add up before they are averaged
 (`combined`), and sums over the right of a cut are totals less sums over the left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from granite_xai.algebra.region_weights import AlongSigns, RegionWeights, SignedLines
+from granite_xai.algebra.region_weights import EVERY_ROW, AlongSigns, RegionWeights, SignedLines
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 
@@ -62,21 +62,21 @@ class MaskedModel:
 
     Parameters
     ----------
-    left : array of shape (n, r)
-        Read at the row; one number for each pair of rows, (n, n), where there is no `right`.
-    right : array of shape (n, r), optional
+    row_part : array of shape (n, r)
+        Read at the row; one number for each pair of rows, (n, n), where there is no `region_part`.
+    region_part : array of shape (n, r), optional
         Averaged over the region; None: the identity.
     bins : array of shape (n,), optional
         Averages are over the rows of the same bin.
     ratios : array in the shape of the predictions, optional
         Weight of each single prediction.
     is_shown : bool
-        Whether the predictions stand in `right`, and `left` says which of them are read; otherwise
-        they stand in `left`, and the lines of `right` are shares that add up to 1.
+        Whether the predictions stand in `region_part`, and `row_part` says which of them are read;
+        otherwise they stand in `row_part`, and the lines of `region_part` are shares that add up to 1.
     """
 
-    left: FloatArray
-    right: FloatArray | None = None
+    row_part: FloatArray
+    region_part: FloatArray | None = None
     bins: IntArray | None = None
     ratios: FloatArray | None = None
     is_shown: bool = False
@@ -108,35 +108,45 @@ class MaskedModel:
             if masked.ratios is None:
                 bins = None if masked.bins is None else id(masked.bins)
                 groups.setdefault(bins, []).append((factor, masked))
-            elif masked.is_shown and masked.right is not None:
-                sums.append(replace(masked, right=factor * masked.right))
+            elif masked.is_shown and masked.region_part is not None:
+                sums.append(replace(masked, region_part=factor * masked.region_part))
             else:
-                sums.append(replace(masked, left=factor * masked.left))
+                sums.append(replace(masked, row_part=factor * masked.row_part))
         for group in groups.values():
-            sums += _sum_of(group)
+            pairs: FloatArray | None = None
+            row_parts, region_parts = [], []
+            for factor, masked in group:
+                if masked.region_part is not None:
+                    row_parts.append(factor * masked.row_part)
+                    region_parts.append(masked.region_part)
+                elif pairs is None:
+                    pairs = factor * masked.row_part
+                else:
+                    pairs += factor * masked.row_part
+            bins_of_group = group[0][1].bins
+            if pairs is not None:
+                sums.append(cls(pairs, bins=bins_of_group))
+            if row_parts:
+                sums.append(cls(np.hstack(row_parts), np.hstack(region_parts), bins_of_group))
         return sums
 
     def take(self, places: IntArray) -> MaskedModel:
         """The same of some of the rows."""
-        if self.right is None:
-            pairs = np.ix_(places, places)
-            return replace(
-                self,
-                left=self.left[pairs],
-                bins=None if self.bins is None else self.bins[places],
-                ratios=None if self.ratios is None else self.ratios[pairs],
-            )
+        region_part = None if self.region_part is None else self.region_part[places]
+        of_rows = np.ix_(places, places) if region_part is None else places
         return replace(
             self,
-            left=self.left[places],
-            right=self.right[places],
+            row_part=self.row_part[of_rows],
+            region_part=region_part,
             bins=None if self.bins is None else self.bins[places],
-            ratios=None if self.ratios is None else self.ratios[places],
+            ratios=None if self.ratios is None else self.ratios[of_rows],
         )
 
     def of_pairs(self) -> FloatArray:
         """The prediction for each row against each single one, (n, n)."""
-        return self.left if self.right is None else self.left @ self.right.T
+        if self.region_part is None:
+            return self.row_part
+        return self.row_part @ self.region_part.T
 
     def values(self, regions: RegionWeights) -> FloatArray:
         """The masked model at each row, in the region that the row is in, (n, K)."""
@@ -144,35 +154,42 @@ class MaskedModel:
             return self._means(regions)
         values = np.empty(regions.weights.shape)
         for places in places_of_bins(self.bins):
-            values[places] = self._within(places)._means(regions.take(places))
+            within = replace(self.take(places), bins=None)
+            if within.region_part is not None and within.ratios is None:
+                # Without what no row of the bin reads.
+                is_read = within.row_part.any(axis=0) & within.region_part.any(axis=0)
+                within = MaskedModel(within.row_part[:, is_read], within.region_part[:, is_read])
+            values[places] = within._means(regions.take(places))
         return values
 
     def along_signs(self, signed: SignedLines) -> AlongSigns | None:
         """The masked model on all lines of weights along signs; None where not all rows count by their weight."""
         if not self.adds_up:
             return None
-        if self.right is None:
-            return AlongSigns(self.left, signed.shares, signed.moves, signed)
-        weighted = (self.right * signed.shares[:, None]).T
-        return AlongSigns(self.left, weighted.sum(axis=1), weighted @ signed.signs, signed)
+        if self.region_part is None:
+            return AlongSigns(self.row_part, signed.shares, signed.moves, signed)
+        weighted = (self.region_part * signed.shares[:, None]).T
+        return AlongSigns(self.row_part, weighted.sum(axis=1), weighted @ signed.signs, signed)
 
     def means_of_each(self, function: OfEach, regions: RegionWeights) -> FloatArray:
         """The same mean of a function of each single prediction, (n, K)."""
-        every_row = np.arange(len(self.left))
-        if not self.is_shown or self.right is None:
-            return replace(self, left=function(self.left, every_row)).values(regions)
+        every_row = np.arange(len(self.row_part))
+        if not self.is_shown or self.region_part is None:
+            return replace(self, row_part=function(self.row_part, every_row)).values(regions)
         # What a row makes of the predictions of others is its own: there are as many as pairs of rows.
         values = np.empty(regions.weights.shape)
         for places in [every_row] if self.bins is None else places_of_bins(self.bins):
-            for part in _parts(len(places)):
-                shown = self.right[places].T
-                predictions = function(self.left[places[part]] @ shown, places[part])
+            of_bin = regions.take(places)
+            step = max(1, PAIRS_AT_ONCE // len(places))
+            for start in range(0, len(places), step):
+                part = slice(start, start + step)
+                own_entries = self.row_part[places[part]]
+                predictions = own_entries @ self.region_part[places].T
                 ratios = None
                 if self.ratios is not None:
-                    ratios = self.left[places[part]] @ self.ratios[places].T
-                pairs = MaskedModel(predictions, ratios=ratios)
-                own = regions.take(places[part])
-                values[places[part]] = pairs._means(regions.take(places), own)
+                    ratios = own_entries @ self.ratios[places].T
+                pairs = MaskedModel(function(predictions, places[part]), ratios=ratios)
+                values[places[part]] = pairs._means(of_bin, part)
         return values
 
     def cell_sizes(self) -> IntArray | None:
@@ -184,116 +201,47 @@ class MaskedModel:
             return np.asarray(np.bincount(self.bins)[self.bins])
         if self.ratios is None:
             return None
+        ratios = self.ratios
         if self.is_shown:
-            sums = self.left @ self.ratios.sum(axis=0)
-            squares = self.left @ np.square(self.ratios).sum(axis=0)
+            sums = self.row_part @ ratios.sum(axis=0)
+            squares = self.row_part @ np.square(ratios).sum(axis=0)
         else:
-            rows_of_entry = (
-                np.ones(len(self.left)) if self.right is None else self.right.sum(axis=0)
-            )
-            sums = self.ratios @ rows_of_entry
-            squares = np.square(self.ratios) @ rows_of_entry
+            rows_of_entry = np.ones(len(ratios))
+            if self.region_part is not None:
+                rows_of_entry = self.region_part.sum(axis=0)
+            sums = ratios @ rows_of_entry
+            squares = np.square(ratios) @ rows_of_entry
         return np.asarray(np.maximum(np.rint(sums**2 / squares), 1), dtype=np.intp)
 
-    def _means(self, regions: RegionWeights, own: RegionWeights | None = None) -> FloatArray:
+    def _means(self, regions: RegionWeights, rows: slice = EVERY_ROW) -> FloatArray:
         """The formula for rows that share one bin.
 
         Parameters
         ----------
         regions : RegionWeights
             Of the rows that are averaged.
-        own : RegionWeights, optional
-            Of the rows that read; None: the same ones.
+        rows : slice
+            Which of them read.
         """
-        left, right = self.left, self.right
+
+        def own_means(row_part: FloatArray, region_part: FloatArray | None) -> FloatArray:
+            if region_part is None:
+                return regions.own_means(regions.sums(row_part.T), rows)
+            return regions.own_means(row_part @ regions.sums(region_part), rows)
+
         if self.ratios is None:
-            mass = np.where(regions.mass() > 0, regions.mass(), 1.0)
-            if regions.total is None:
-                return _read(left, right, regions.sums(_averaged(left, right)) / mass[0])
-            on_left, everywhere = _sums(left, right, regions)
-            if own is None and everywhere is not None:
-                return regions.own_means(on_left, everywhere)
-            reading = regions if own is None else own
-            return _on_own_side((on_left, everywhere), reading) / reading.at_rows(*mass)
-        own = regions if own is None else own
-        if self.is_shown and right is not None:
-            weighted = _sums(left, right * self.ratios, regions)
-            ratios = _sums(left, self.ratios, regions)
-        else:
-            weighted = _sums(left * self.ratios, right, regions)
-            ratios = _sums(self.ratios, right, regions)
-        return _on_own_side(weighted, own) / _on_own_side(ratios, own)
-
-    def _within(self, places: IntArray) -> MaskedModel:
-        """The same for the rows of one bin, without what none of them reads."""
-        within = replace(self.take(places), bins=None)
-        if within.right is None or within.ratios is not None:
-            return within
-        is_read = within.left.any(axis=0) & within.right.any(axis=0)
-        return replace(within, left=within.left[:, is_read], right=within.right[:, is_read])
-
-
-def _sums(
-    left: FloatArray, right: FloatArray | None, regions: RegionWeights
-) -> tuple[FloatArray, FloatArray | None]:
-    """``left`` times the weighted sums of ``right``: over the rows on the left, (n, K), and over all rows, (n, 1)."""
-    averaged = _averaged(left, right)
-    on_left = _read(left, right, regions.sums(averaged))
-    if regions.total is None:
-        return on_left, None
-    return on_left, _read(left, right, averaged.T @ regions.total[:, None])
-
-
-def _averaged(left: FloatArray, right: FloatArray | None) -> FloatArray:
-    """What is averaged over rows, (n, r)."""
-    return left.T if right is None else right
-
-
-def _read(left: FloatArray, right: FloatArray | None, numbers: FloatArray) -> FloatArray:
-    """Sums or means of what is averaged, (r, K), as each row reads them, (n, K)."""
-    return numbers if right is None else left @ numbers
-
-
-def _on_own_side(sums: tuple[FloatArray, FloatArray | None], regions: RegionWeights) -> FloatArray:
-    on_left, everywhere = sums
-    return on_left if everywhere is None else regions.at_rows(on_left, everywhere - on_left)
-
-
-def _parts(n_rows: int) -> Iterator[slice]:
-    """Some rows at a time, against all of them."""
-    step = max(1, PAIRS_AT_ONCE // max(n_rows, 1))
-    for start in range(0, n_rows, step):
-        yield slice(start, start + step)
+            return own_means(self.row_part, self.region_part)
+        if self.is_shown and self.region_part is not None:
+            weighted = own_means(self.row_part, self.region_part * self.ratios)
+            return weighted / own_means(self.row_part, self.ratios)
+        weighted = own_means(self.row_part * self.ratios, self.region_part)
+        return weighted / own_means(self.ratios, self.region_part)
 
 
 def places_of_bins(bins: IntArray) -> list[IntArray]:
     """The rows of each bin."""
     order = np.argsort(bins, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(bins[order])) + 1)
-
-
-def _sum_of(group: Sequence[tuple[float, MaskedModel]]) -> list[MaskedModel]:
-    """The sum of masked models with the same bins: those of pairs as pairs, the others side by side."""
-    bins = group[0][1].bins
-    of_pairs = [(factor, masked.left) for factor, masked in group if masked.right is None]
-    sums = []
-    if of_pairs:
-        factor, left = of_pairs[0]
-        pairs = factor * left
-        for factor, left in of_pairs[1:]:
-            if factor == -1.0:  # without one more array of this size
-                pairs -= left
-            else:
-                pairs += left if factor == 1.0 else factor * left
-        sums.append(MaskedModel(pairs, bins=bins))
-    lefts, rights = [], []
-    for factor, masked in group:
-        if masked.right is not None:
-            lefts.append(factor * masked.left)
-            rights.append(masked.right)
-    if lefts:
-        sums.append(MaskedModel(np.hstack(lefts), np.hstack(rights), bins=bins))
-    return sums
 
 
 def averaged(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, cast
 
@@ -11,6 +11,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+
+EVERY_ROW = slice(None)
 
 
 class CutsOfColumn(Protocol):
@@ -80,16 +82,16 @@ class AlongSigns:
 
     Parameters
     ----------
-    left : array of shape (n, r)
+    row_part : array of shape (n, r)
         Read at the row.
     means_read : array of shape (r,)
-        Averaged over the rows: ``q = left @ means_read``.
+        Averaged over the rows: `q = row_part @ means_read``.
     means_gained : array of shape (r, P)
-        ``d = left @ means_gained``.
+        ``d = row_part @ means_gained``.
     signed : SignedLines
     """
 
-    left: FloatArray
+    row_part: FloatArray
     means_read: FloatArray
     means_gained: FloatArray
     signed: SignedLines
@@ -97,17 +99,17 @@ class AlongSigns:
     @cached_property
     def values(self) -> FloatArray:
         """q, as the rows weigh, (n,)."""
-        return np.asarray(self.left @ self.means_read)
+        return np.asarray(self.row_part @ self.means_read)
 
     @cached_property
     def gained(self) -> FloatArray:
         """d, (n, P)."""
-        return np.asarray(self.left @ self.means_gained)
+        return np.asarray(self.row_part @ self.means_gained)
 
     def less(self, numbers: FloatArray) -> AlongSigns:
         """The same less numbers of the rows that are the same on every line, (n,)."""
         return AlongSigns(
-            np.column_stack([self.left, numbers]),
+            np.column_stack([self.row_part, numbers]),
             np.append(self.means_read, -1.0),
             np.vstack([self.means_gained, -self.signed.tilt]),
             self.signed,
@@ -182,13 +184,8 @@ class RegionWeights:
 
     @classmethod
     def whole(cls, weights: FloatArray) -> RegionWeights:
-        """All rows as one region."""
+        """All rows as one region. Under several lines of weights, (n, K): ``RegionWeights(weights)``."""
         return cls(weights[:, None])
-
-    @classmethod
-    def lines(cls, weights: FloatArray) -> RegionWeights:
-        """All rows as one region, again and again under other weights, (n, K)."""
-        return cls(weights)
 
     @classmethod
     def along_signs(cls, signed: SignedLines) -> RegionWeights:
@@ -220,12 +217,12 @@ class RegionWeights:
 
     def take(self, places: IntArray | slice) -> RegionWeights:
         """The same weighings of some of the rows."""
-        return RegionWeights(
-            self.weights[places],
-            None if self.total is None else self.total[places],
-            None if self.classes is None else self.classes[places],
-            self.tables,
-            self.columns,
+        return replace(
+            self,
+            weights=self.weights[places],
+            total=None if self.total is None else self.total[places],
+            classes=None if self.classes is None else self.classes[places],
+            signed=None,
         )
 
     def blocks(self, most: int) -> Iterator[RegionWeights]:
@@ -239,16 +236,23 @@ class RegionWeights:
             yield RegionWeights(self.weights[:, part], self.total, columns=columns)
 
     def sums(self, numbers: FloatArray) -> FloatArray:
-        """Weighted sums over the rows on the left, (r, K), of numbers of the rows, (n, r)."""
-        if self.classes is None:
+        """Weighted sums of numbers of the rows, (n, r), for `own_means`.
+
+        Returns
+        -------
+        array of shape (r, K) or (r, K + 1)
+            Over the rows on the left of each weighing; of two sides, then over all rows.
+        """
+        if self.total is None:
             return np.asarray(numbers.T @ self.weights)
-        by_class = self._by_class @ numbers  # (classes, r)
-        ends = np.cumsum([len(table) for table in self.tables])
-        of_columns = np.split(by_class, ends[:-1])
-        on_left = [
-            of_classes.T @ table for of_classes, table in zip(of_columns, self.tables, strict=True)
-        ]
-        return np.hstack(on_left)
+        if self.classes is None:
+            on_left = [numbers.T @ self.weights]
+        else:
+            by_class = self._by_class @ numbers  # (classes, r)
+            ends = np.cumsum([len(table) for table in self.tables])
+            of_columns = np.split(by_class, ends[:-1])
+            on_left = [of.T @ table for of, table in zip(of_columns, self.tables, strict=True)]
+        return np.hstack([*on_left, numbers.T @ self.total[:, None]])
 
     @cached_property
     def _by_class(self) -> csr_array:
@@ -309,29 +313,27 @@ class RegionWeights:
         is_left = np.asarray(self.weights > 0, dtype=np.float64)
         return is_left, 1.0 - is_left
 
-    def own_means(self, on_left: FloatArray, everywhere: FloatArray) -> FloatArray:
-        """Means over the side that each row is on, (n, K).
+    def own_means(self, sums: FloatArray, rows: slice = EVERY_ROW) -> FloatArray:
+        """Means over the side that each of some rows is on, (n, K).
 
         Parameters
         ----------
-        on_left : array of shape (n, K)
-            Weighted sums over the rows on the left, as each row reads them.
-        everywhere : array of shape (n, 1)
-            The same over all rows. What is on the right is the total without what is on the left.
+        sums : array of shape (n, K) or (n, K + 1)
+            What `sums` gives, as each row reads it. What is on the right is the total without what is
+            on the left.
+        rows : slice
+            Which rows read.
         """
+        if self.total is None:
+            return np.asarray(sums / np.where(self._mass > 0, self._mass, 1.0))
         of_left, of_all = self._per_mass_of_side
-        means: FloatArray = on_left * of_left
-        means += everywhere * of_all
+        means: FloatArray = sums[:, :-1] * of_left[rows]
+        means += sums[:, -1:] * of_all[rows]
         return means
-
-    @cached_property
-    def _divisors(self) -> FloatArray:
-        mass = self.mass()
-        return np.where(mass > 0, mass, 1.0)
 
     @cached_property
     def _per_mass_of_side(self) -> tuple[FloatArray, FloatArray]:
         """What sums over the left and over all rows are multiplied by at each row: one over the mass of its side."""
-        left, right = self._divisors
+        left, right = np.where(self._mass > 0, self._mass, 1.0)
         is_left, is_right = self._is_on_side
         return is_left / left - is_right / right, is_right / right

@@ -377,7 +377,7 @@ class CurveMaker:
         """``Delta(L, nothing)`` at each row with the rows of each region as reference, (n_rows, regions)."""
         # All of it at the same values, where a few stand for the others.
         evaluations = self.evaluations.in_gap_of(union(members))
-        lines = RegionWeights.lines(np.ascontiguousarray(shares.T))
+        lines = RegionWeights(np.ascontiguousarray(shares.T))
         total = np.zeros(lines.weights.shape)
         for part in subsets(members):
             sign = (-1.0) ** (len(members) - len(part))

@@ -313,7 +313,7 @@ def distance_to_pure_effect(evaluations: Evaluations, question: Any) -> GuidedLo
         for start in range(0, len(number), BLOCK):
             block = slice(start, start + BLOCK)
             members = (divisions[place[block]] == number[block][:, None]).T  # (n, block)
-            cohorts_of_block = RegionWeights.lines(members * evaluations.weights[:, None])
+            cohorts_of_block = RegionWeights(members * evaluations.weights[:, None])
             disagreement = question.regional(evaluations, cohorts_of_block)[0]
             np.add.at(total, place[block], disagreement * cohorts_of_block.mass()[0])
         return np.asarray(total / evaluations.weights.sum())
@@ -338,7 +338,7 @@ def effects_inside(effect: Effect, evaluations: Evaluations, division: IntArray)
     division : array of shape (n,)
     """
     members = division[:, None] == np.arange(division.max() + 1)  # (n, cohorts)
-    cohorts = RegionWeights.lines(members * evaluations.weights[:, None])
+    cohorts = RegionWeights(members * evaluations.weights[:, None])
     values = local_values(effect, evaluations, cohorts)  # (sets, n, cohorts)
     return np.asarray(values[:, np.arange(len(division)), division].T)
 

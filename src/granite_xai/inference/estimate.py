@@ -667,7 +667,7 @@ def _slope_towards_fold(
             continue
         fold_weights = np.where(is_judged, weights, 0.0)
         mixed_in = FOLD_SHARE * fold_weights * (search_weights.sum() / fold_weights.sum())
-        lines = RegionWeights.lines(
+        lines = RegionWeights(
             np.column_stack([search_weights + mixed_in, search_weights - mixed_in])
         )
         by_set = question.losses(evaluations, lines)[:, 0, :]  # (S, 2)

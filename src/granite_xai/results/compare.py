@@ -319,7 +319,7 @@ def _importances(
         Of the rows in the weight of the region.
     """
     effect = values.fitted.questions[0].second
-    lines = RegionWeights.lines(np.ascontiguousarray(shares.T))
+    lines = RegionWeights(np.ascontiguousarray(shares.T))
     shares_of_all_rows = np.zeros((len(shares), len(values.rows)))
     shares_of_all_rows[:, rows] = shares
     of_sets = effect.values(evaluations, lines)
