@@ -156,7 +156,9 @@ def test_batches_do_not_depend_on_the_number_of_workers():
     with joblib.parallel_config("loky"):
         for n_jobs in (1, 2, 50):
             predictor = as_predictor(smooth(), n_jobs=n_jobs)
-            cuts.append([predictor._batches(SentRows(count)) for count in (10, 1000, 10**6)])
+            cuts.append(
+                [predictor._batches(SentRows(np.arange(count))) for count in (10, 1000, 10**6)]
+            )
     assert cuts[0] == cuts[1] == cuts[2]
     small, middle, large = ([batch.stop - batch.start for batch in cut] for cut in cuts[0])
     assert small == [10]
@@ -189,8 +191,8 @@ def test_all_outputs_come_from_one_call_on_a_worker(loky):
     answers = []
     for n_jobs in (1, 2):
         predictor = for_table(model, table, "all", batch_size=16, n_jobs=n_jobs)
-        rows = SentRows(90, table, np.arange(90))
-        answers.append(predictor.evaluate_outputs(lambda at: X[at].copy(), rows))
+        rows = SentRows(np.arange(90), table)
+        answers.append(predictor.evaluate(lambda at: X[at].copy(), rows))
         assert predictor.usage.calls == 6
     assert answers[0].shape == (2, 90)
     np.testing.assert_array_equal(answers[0], answers[1])
@@ -303,7 +305,7 @@ def test_an_error_in_making_the_rows_comes_out(loky):
 
     predictor = as_predictor(smooth(), batch_size=16)
     with pytest.raises(MemoryError, match="no room"):
-        predictor.evaluate_outputs(build, SentRows(90))
+        predictor.evaluate(build, SentRows(np.arange(90)))
 
 
 def test_what_watches_may_stop_the_work(loky):
@@ -470,8 +472,8 @@ def test_a_predictor_is_pickled_with_its_options():
 def test_the_search_starts_no_process(monkeypatch):
     """Workers are for the model: with its answers known nothing else asks joblib."""
 
-    def here(packed, tasks, n_workers):
-        yield from (room.answer_batch(packed, task) for task in tasks)
+    def here(tasks, n_workers):
+        yield from (room.answer_batch(*task) for task in tasks)
 
     def never(*arguments, **options):
         raise AssertionError("a process would start")
@@ -497,11 +499,8 @@ def test_a_worker_asks_from_one_thread_at_a_time_and_keeps_few_models():
         return X[:, 0]
 
     room._unpacked["name"] = ((as_predictor(model).model_output,), threading.Lock())
-    batch = room.Batch("name", 90, pickle.dumps(X))
-    threads = [
-        threading.Thread(target=room.answer_batch, args=(np.zeros(0, np.uint8), batch))
-        for _ in range(4)
-    ]
+    task = (np.zeros(0, np.uint8), "name", 90, pickle.dumps(X))
+    threads = [threading.Thread(target=room.answer_batch, args=task) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -49,13 +49,16 @@ MODELS = (
     [(TEXT, CODES, "text or categories in 'weather'"), (DATES, DAYS, "dates in 'day'")],
     ids=["text", "dates"],
 )
+@pytest.mark.parametrize(
+    "output", [None, "all"]
+)  # of "all", one row is asked about before the others
 @pytest.mark.filterwarnings("ignore:M30")  # the trees of some of them cannot be read there either
 def test_a_model_that_was_fitted_on_another_table_says_so_and_blames_no_row(
-    model, X, fitted_on, held
+    model, X, fitted_on, held, output
 ):
     model.fit(fitted_on, Y)
     with pytest.raises(gx.ModelError, match="M07: .* at every row that was tried") as caught:
-        gx.Granite(model).fit(X)
+        gx.Granite(model, output=output).fit(X)
     assert caught.value.hint == f"{PASS_THE_TABLE}: X holds {held}."
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -307,3 +309,36 @@ def test_stability_and_path_are_about_all_outputs(network):
     assert len(g.path_) >= 1
     with pytest.raises(InputError, match="P03"):
         g.of_output("setosa").stability(2)
+
+
+def by_horizon(X):
+    """A frame of forecasts, each with a name."""
+    near, far = two_outputs(X).T
+    return pd.DataFrame({"in 1 h": near, "in 6 h": far}, index=np.arange(len(near)) + 7)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_of_a_frame_that_the_model_returns_name_the_outputs(library):
+    X = table()
+    convert = {
+        "pandas": pd.DataFrame,
+        "polars": pl.from_pandas,
+        "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    }[library]
+
+    def model(X):
+        return convert(by_horizon(X))
+
+    g = gx.Granite(model, output="all", **ROWS).fit(X)
+    unnamed = gx.Granite(two_outputs, output="all", **ROWS).fit(X)
+    assert g.outputs_ == ("in 1 h", "in 6 h")
+    assert "in 6 h: rows stray ±" in str(g.partition_)
+    assert g.remaining_ == unnamed.remaining_
+    far = gx.Granite(model, output="in 6 h", **ROWS).fit(X)
+    assert far.disagreement_ == g.of_output("in 6 h").disagreement_
+    with pytest.raises(ModelError, match=r"M02.*'in 1 h', 'in 6 h'"):
+        gx.Granite(model, **ROWS).fit(X)
+    with pytest.raises(InputError, match=r"P01.*in 1 h"):
+        gx.Granite(model, output="in 2 h", **ROWS).fit(X)
+    with pytest.raises(InputError, match="P01.*no names"):
+        gx.Granite(two_outputs, output="in 6 h", **ROWS).fit(X)

@@ -20,9 +20,9 @@ from granite_xai.evaluations.evaluations import Attribution, Evaluations, Matrix
 from granite_xai.evaluations.probe import Extent, require_at_most
 from granite_xai.evaluations.request import Recombined, Request, Summed, bytes_kept, require_room
 from granite_xai.evaluations.values import Values
-from granite_xai.models import Predictor, SentRows
+from granite_xai.models import Predictor
 from granite_xai.models.model import CELL_BYTES
-from granite_xai.tables import Rows, Table, recombine
+from granite_xai.tables import Rows, Table
 
 MOST_ROWS = 2**20  # recombined rows indexed at a time; the model gets them in smaller batches
 INDEX_BYTES = 32  # of a recombined row: its base row and its donor, tiled and repeated
@@ -50,17 +50,6 @@ class RowValues(NamedTuple):
     def take(self, places: IntArray) -> RowValues:
         """The same of some of the rows."""
         return RowValues(self.values[places])
-
-
-def ask_recombined(model: Predictor, asked: Recombined) -> FloatArray:
-    """Predictions of recombined rows, (n_outputs, n_asked)."""
-    base, base_rows, donor, donor_rows, columns = asked
-
-    def build(batch: slice | IntArray) -> Any:
-        return recombine(base, base_rows[batch], donor, donor_rows[batch], columns)
-
-    sent = SentRows(len(base_rows), base, base_rows, donor, donor_rows, tuple(columns))
-    return model.evaluate_outputs(build, sent)
 
 
 def ask(
@@ -141,9 +130,7 @@ class _Asker:
         self.block = block
         every_row = np.arange(len(rows))
         # Models that are read are asked as well, as a further check of their answers.
-        predictions = ask_recombined(
-            model, Recombined(rows.table, every_row, rows.table, every_row, ())
-        )
+        predictions = model.recombined_outputs(rows.table, every_row, rows.table, every_row, ())
         if parts:
             predictions = np.stack([part.predictions() for part in parts])
         self.extents = tuple(Extent() for _ in predictions)
@@ -228,14 +215,13 @@ class _Asker:
             donors = carriers[values]
             for part in slices(n_rows, 1, at_once):
                 base = np.arange(part.start, part.stop)
-                asked = Recombined(
+                answers = self.model.recombined_outputs(
                     table,
                     np.tile(base, len(donors)),
                     donor_table,
                     np.repeat(donors, len(base)),
                     sorted(columns),
                 )
-                answers = ask_recombined(self.model, asked)
                 for result, of_output in zip(results, answers, strict=True):
                     result[part, values] = of_output.reshape(len(donors), len(base)).T
         return results
@@ -248,7 +234,7 @@ class _Asker:
             asked = learned.asks(table)
             answers: FloatArray | None = None
             if asked is not None:
-                answers = ask_recombined(self.model, asked)
+                answers = self.model.recombined_outputs(*asked)
             for output, of_output in enumerate(facts):
                 predictions = None
                 if answers is not None:

@@ -157,7 +157,7 @@ class _Watch:
             return sent[-1]
 
         seconds_before = self._model.usage.seconds
-        answers = self._model.evaluate_outputs(build, SentRows(len(rows), self._table, rows))
+        answers = self._model.evaluate(build, SentRows(rows, self._table))
         self._calls.append((len(rows), self._model.usage.seconds - seconds_before))
         if not _same_content(sent[0], build(slice(None))):
             self.mutated = True

@@ -20,7 +20,7 @@ from granite_xai.algebra.masking import learn
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.evaluations.asking import ask, ask_recombined
+from granite_xai.evaluations.asking import ask
 from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.evaluations.pilot import (
@@ -300,7 +300,7 @@ def learned_values(
 
     def ask_pilot(base_rows: IntArray, donor_rows: IntArray, column: int) -> FloatArray:
         asked = Recombined(table, base_rows, table, donor_rows, [column])
-        return ask_recombined(model, asked)
+        return model.recombined_outputs(*asked)
 
     return learn_cells(
         table,
@@ -356,7 +356,7 @@ def combined_cells(
             np.tile(values.carriers, len(every_row)),
             sorted(columns),
         )
-        (predictions,) = ask_recombined(model, asked)
+        (predictions,) = model.recombined_outputs(*asked)
         of_rows = predictions.reshape(few.n_rows, len(values))
         squares[columns] = dependence_on_others(of_rows, values.sizes)
     sizes = grids_within(squares, of_columns, values_of_row)

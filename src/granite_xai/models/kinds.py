@@ -23,8 +23,8 @@ from granite_xai.base.text import column_text, error_text
 from granite_xai.models.outputs import (
     NUMBER_KINDS,
     RESPONSES,
-    Classes,
     ModelOutput,
+    Names,
     Send,
     class_names,
     class_output,
@@ -148,7 +148,7 @@ def _estimator_output(model: Any, output: Any, response: str) -> ModelOutput:
     return _given_names(answer, model)
 
 
-def _score_of(model: Any, classes: Classes) -> Send:
+def _score_of(model: Any, classes: Names) -> Send:
     """What gives an estimator's score before the link function."""
     # With three classes there are as many pairs as classes: nothing later would notice.
     n_classes = 0 if classes is None else len(classes)
@@ -190,13 +190,13 @@ def _given_names(answer: ModelOutput, model: Any) -> ModelOutput:
         return answer
     names = tuple(names)
     if library == "sklearn":
-        return answer._replace(names=names, prepare=partial(_with_names, names))
+        return answer._replace(feature_names=names, prepare=partial(_with_names, names))
     if any(model.booster_.pandas_categorical or ()):  # it would look for the dtypes of categories
         return answer
     made_up = names == tuple(f"Column_{number}" for number in range(len(names)))
     # Whole numbers of an array travel in single precision, those of a frame in double.
     prepare = partial(_with_names, names, kinds="f")
-    return answer._replace(names=None if made_up else names, prepare=prepare)
+    return answer._replace(feature_names=None if made_up else names, prepare=prepare)
 
 
 def _with_names(names: tuple[str, ...], rows: Any, kinds: str | None = None) -> Any:
@@ -252,7 +252,7 @@ def _booster_output(
     predict: Send,
     predict_raw: Send,
     predict_probability: Send | None,
-    classes: Classes,
+    classes: Names,
     owner: str,
 ) -> ModelOutput:
     """How a booster is asked for one of its outputs.
@@ -319,7 +319,7 @@ def _output_by_objective(
     output: Any, response: str, *, objective: str, n_classes: int, predict: Send, predict_raw: Send
 ) -> ModelOutput:
     """How a booster is asked whose objective tells its classes and whether it gives probabilities."""
-    classes: Classes = None
+    classes: Names = None
     if objective.partition(":")[0] == "binary":
         classes = (0, 1)
     elif n_classes > 1:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import expit
@@ -24,15 +24,18 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.models.kinds import ask_model
 from granite_xai.models.outputs import (
     ALL,
-    EVERY,
     ModelOutput,
+    names_in_answer,
     one_column,
     outside_unit_interval,
     read_prediction,
+    which_output,
 )
 from granite_xai.models.scale import NEAR_ONE_SINGLE, RESPONSE, SCALES, Scale
-from granite_xai.models.workers import Build, WorkerAnswer, Workers
+from granite_xai.models.workers import Build, Workers
 from granite_xai.tables import Table, recombine
+
+T = TypeVar("T")
 
 DEFAULT_BATCH = 2**13  # rows of one call where the user sets none: fixed, so that repeats are equal
 WORKER_BATCHES = 128  # batches of a request while workers are active, where the user sets no size
@@ -80,37 +83,30 @@ class SentRows:
 
     Parameters
     ----------
-    count : int
-        Number of rows.
+    base_rows : array of shape (n,)
+        Positions in the base.
     base : Table, optional
         Their table; None: a container whose rows have no labels.
-    base_rows : array of shape (count,), optional
-        Positions in the base; None: its first rows.
+    donor_rows : array of shape (n,), optional
     donor : Table, optional
         Where ``columns`` are taken from.
-    donor_rows : array of shape (count,), optional
     columns : tuple of int
         Positions of the columns that are replaced.
     """
 
-    count: int
+    base_rows: IntArray
     base: Table | None = None
-    base_rows: IntArray | None = None
-    donor: Table | None = None
     donor_rows: IntArray | None = None
+    donor: Table | None = None
     columns: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.base_rows)
 
     def part(self, positions: slice | IntArray) -> SentRows:
         """The rows at some positions of these."""
-        base_rows = np.arange(self.count) if self.base_rows is None else self.base_rows
-        base_rows = base_rows[positions]
         donor_rows = None if self.donor_rows is None else self.donor_rows[positions]
-        return replace(self, count=len(base_rows), base_rows=base_rows, donor_rows=donor_rows)
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of a row; 0 where the table is not known."""
-        return 0 if self.base is None else self.base.n_columns
+        return replace(self, base_rows=self.base_rows[positions], donor_rows=donor_rows)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -121,14 +117,13 @@ class SentRows:
 
     def labels(self) -> list[Any]:
         """What the user calls the first few rows."""
-        first = self.part(slice(0, SHOWN)).base_rows
-        return _labels(self.base, first)
+        return _labels(self.base, self.base_rows[:SHOWN])
 
     def text(self) -> str:
         """The first few rows, or the recombinations that made them."""
+        noun = "row" if len(self) == 1 else "rows"
         if not self.columns or self.donor_rows is None:
-            noun = "row" if self.count == 1 else "rows"
-            return count_text(self.count, noun, self.labels())
+            return count_text(len(self), noun, self.labels())
         column_noun = "column" if len(self.columns) == 1 else "columns"
         where = f"on {column_noun} {listing(self.names, SHOWN)}"
         donor_labels = _labels(self.donor, self.donor_rows[:SHOWN])
@@ -136,10 +131,15 @@ class SentRows:
             f"row {donor!r} {where}, row {base!r} elsewhere"
             for base, donor in zip(self.labels(), donor_labels, strict=True)
         ]
-        if self.count > SHOWN:
+        if len(self) > SHOWN:
             pairs.append("…")
-        noun = "recombined row" if self.count == 1 else "recombined rows"
-        return f"{self.count} {noun} ({'; '.join(pairs)})"
+        return f"{len(self)} recombined {noun} ({'; '.join(pairs)})"
+
+    def error(self, message: str, code: str, hint: str = CHECK_ROWS) -> ModelError:
+        """An error about these rows."""
+        return ModelError(
+            message, code=code, argument="model", columns=self.names, rows=self.labels(), hint=hint
+        )
 
 
 def _labels(table: Table | None, rows: Any) -> list[Any]:
@@ -224,11 +224,11 @@ class Predictor:
 
     def all_outputs(self, frame: Any) -> FloatArray:
         """The same of each output, (n_outputs, n_rows)."""
-        rows = SentRows(len(frame))
+        rows = SentRows(np.arange(len(frame)))
         try:
             answers = self._ask(_writable_copy(frame), len(frame))
         except Raised as raised:
-            raise self._failure(raised, rows) from raised.cause
+            raise self._failure(raised.cause, rows) from raised.cause
         return np.stack(self._checked(answers, rows))
 
     def on_rows(self, table: Table) -> FloatArray:
@@ -254,15 +254,26 @@ class Predictor:
         columns : sequence of int
             Positions of the columns that are taken from the donor.
         """
+        outputs = self.recombined_outputs(base, base_rows, donor, donor_rows, columns)
+        return np.asarray(outputs[0])
+
+    def recombined_outputs(
+        self,
+        base: Table,
+        base_rows: IntArray,
+        donor: Table,
+        donor_rows: IntArray,
+        columns: Sequence[int],
+    ) -> FloatArray:
+        """The same of each output, (n_outputs, n)."""
 
         def build(part: slice | IntArray) -> Any:
             return recombine(base, base_rows[part], donor, donor_rows[part], columns)
 
-        rows = SentRows(len(base_rows), base, base_rows, donor, donor_rows, tuple(columns))
-        return self.evaluate(build, rows)
+        return self.evaluate(build, SentRows(base_rows, base, donor_rows, donor, tuple(columns)))
 
     def evaluate(self, build: Build, rows: SentRows) -> FloatArray:
-        """F of rows that are made batch by batch.
+        """F of rows that are made batch by batch, in one call of the model a batch.
 
         Parameters
         ----------
@@ -273,13 +284,9 @@ class Predictor:
 
         Returns
         -------
-        array of shape (n,)
+        array of shape (n_outputs, n)
         """
-        return np.asarray(self.evaluate_outputs(build, rows)[0])
-
-    def evaluate_outputs(self, build: Build, rows: SentRows) -> FloatArray:
-        """The same of each output, (n_outputs, n_rows), in one call of the model a batch."""
-        values = np.empty((len(self.outputs) or 1, rows.count), dtype=np.float64)
+        values = np.empty((len(self.outputs) or 1, len(rows)), dtype=np.float64)
         batches = self._batches(rows)
         with closing(self._answers(build, batches, rows)) as answers:
             for batch, answer in zip(batches, answers, strict=True):
@@ -288,30 +295,28 @@ class Predictor:
         return values
 
     def output_names(self, table: Table) -> tuple[Any, ...]:
-        """Every output by class or position.
+        """Every output by the name that a frame of answers gives it, otherwise by position.
 
         Parameters
         ----------
         table : Table
-            A model whose outputs have no names is asked about its first row.
+            The model is asked about its first row.
 
         Raises
         ------
         ModelError
             M02: there is one output only.
         """
-        if self.classes is not None:
-            return self.classes
-        first_row = SentRows(1, table, np.zeros(1, dtype=np.intp))
-        (answer,) = self._answer_batch(lambda _: table.take([0]).native, slice(0, 1), first_row)
-        if answer.ndim != 2:
-            raise ModelError(
-                "the model returned one number a row: there are no others.",
-                code="M02",
-                argument="output",
-                hint="Leave output=None.",
-            )
-        return tuple(range(answer.shape[1]))
+        all_rows = np.arange(table.n_rows, dtype=np.intp)
+
+        def ask(part: slice) -> Any:
+            with self._lock:
+                return self._returned(
+                    recombine(table, all_rows[part], table, all_rows[part], ()), 1
+                )
+
+        returned = self._located(ask, slice(0, 1), SentRows(all_rows, table))
+        return names_in_answer(returned, self.model_output)
 
     @property
     def further_outputs(self) -> tuple[Predictor, ...]:
@@ -351,8 +356,8 @@ class Predictor:
 
     def _batches(self, rows: SentRows) -> list[slice]:
         """Where the rows of a request are cut: counts decide, never the number of workers."""
-        count = rows.count
-        size = self.batch_rows(rows.n_columns)
+        count = len(rows)
+        size = self.batch_rows(0 if rows.base is None else rows.base.n_columns)
         if self.workers.active and not self.user_sets_batch:
             worth_sending = max(SMALLEST_BATCH, math.ceil(count / WORKER_BATCHES))
             size = min(size, worth_sending)
@@ -365,75 +370,83 @@ class Predictor:
         answered = 0
         with closing(self.workers.answers(self._explained, build, batches)) as answers:
             for batch, answer in zip(batches, answers, strict=False):
-                yield self._worker_answer(answer, build, batch, rows)
+                with self._lock:
+                    self._count_call(batch.stop - batch.start, answer.seconds)
+                    self._note_precision(answer.float32)
+                if answer.raised is not None:
+                    self._answer_batch(
+                        build, batch, rows
+                    )  # raises what the model raises here, if it does
+                    failing = rows.part(batch)
+                    raise failing.error(
+                        f"the model raised on a worker ({answer.raised}) at {failing.text()}; "
+                        "asked in this process, it did not.",
+                        code="M07",
+                        hint="Check that workers have what the model needs, or pass n_jobs=1.",
+                    )
+                yield self._checked(answer.outputs, rows, batch.start)
                 answered += 1
         for batch in batches[answered:]:
             yield self._answer_batch(build, batch, rows)
 
-    def _worker_answer(
-        self, answer: WorkerAnswer, build: Build, batch: slice, rows: SentRows
-    ) -> list[FloatArray]:
-        """The checked answer of a worker.
-
-        Where it failed, the model is asked here: it raises again, or only workers fail.
-        """
-        with self._lock:
-            self._count_call(batch.stop - batch.start, answer.seconds)
-            self._note_precision(answer.float32)
-        if answer.raised is None:
-            return self._checked(answer.outputs, rows, batch.start)
-        self._answer_batch(build, batch, rows)  # raises what the model raises here, if it does
-        failing = rows.part(batch)
-        raise ModelError(
-            f"the model raised on a worker ({answer.raised}) at {failing.text()}; "
-            "asked in this process, it did not.",
-            code="M07",
-            argument="model",
-            columns=failing.names,
-            rows=failing.labels(),
-            hint="Check that workers have what the model needs, or pass n_jobs=1.",
-        )
-
     def _answer_batch(self, build: Build, batch: slice, rows: SentRows) -> list[FloatArray]:
-        """The checked answer of the model itself, by output; where it raises, a row at which it does is named."""
+        """The checked answer of the model itself, by output."""
 
-        def ask(part: slice) -> list[FloatArray] | Raised:
+        def ask(part: slice) -> list[FloatArray]:
+            return self._ask(build(part), part.stop - part.start)
+
+        answer = self._located(ask, batch, rows)
+        return self._checked(answer, rows, batch.start)
+
+    def _located(self, ask: Callable[[slice], T], batch: slice, rows: SentRows) -> T:
+        """The answer about a batch; where the model raises, the error names a row at which it does.
+
+        Parameters
+        ----------
+        ask : callable
+            Asks about a part of the rows.
+        batch : slice
+            The part.
+        rows : SentRows
+            All of them.
+        """
+
+        def raised_by(part: slice) -> Exception | None:
             try:
-                return self._ask(build(part), part.stop - part.start)
+                ask(part)
             except Raised as raised:
-                return raised
-
-        answer = ask(batch)
-        if not isinstance(answer, Raised):
-            return self._checked(answer, rows, batch.start)
-        # Neither of these depends on the rows, so there is nothing to search for.
-        if isinstance(answer.cause, NotFittedError | MemoryError):
-            raise self._failure(answer, rows.part(batch))
-
-        def fails(part: slice) -> Raised | None:
-            try:
-                again = ask(part)
+                return raised.cause
             except ModelError:  # an answer of the wrong shape is not the failure that is looked for
                 return None
-            return again if isinstance(again, Raised) else None
+            return None
 
-        row = _failing_row(fails, batch)
-        raised_there = fails(row)
-        if raised_there is None:
-            raise self._failure(answer, rows.part(batch), at_random=fails(batch) is None)
-        last_row = slice(batch.stop - 1, batch.stop)
-        if row.start == batch.start and row != last_row and fails(last_row) is not None:
-            raise self._failure(raised_there, rows.part(batch), everywhere=True)
-        raise self._failure(raised_there, rows.part(row))
+        try:
+            return ask(batch)
+        except Raised as raised:
+            cause = raised.cause
+        failing = rows.part(batch)
+        if isinstance(cause, NotFittedError | MemoryError):  # which no single row is to blame for
+            raise self._failure(cause, failing) from cause
+        row = _failing_row(raised_by, batch)
+        last_row = slice(len(rows) - 1, len(rows))
+        cause_there = raised_by(row)
+        if cause_there is None:
+            at_random = raised_by(batch) is None
+            raise self._failure(cause, failing, at_random=at_random) from cause
+        fails_first = row.start == batch.start and row != last_row
+        everywhere = fails_first and raised_by(last_row) is not None
+        if not everywhere:
+            failing = rows.part(row)
+        raise self._failure(cause_there, failing, everywhere=everywhere) from cause_there
 
     def _failure(
-        self, raised: Raised, rows: SentRows, *, everywhere: bool = False, at_random: bool = False
+        self, cause: Exception, rows: SentRows, everywhere: bool = False, at_random: bool = False
     ) -> ModelError:
         """The error for users about what the model raised (M07; M20 where it is not fitted).
 
         Parameters
         ----------
-        raised : Raised
+        cause : Exception
         rows : SentRows
             At which rows.
         everywhere : bool
@@ -441,31 +454,20 @@ class Predictor:
         at_random : bool
             Whether it did not raise when it was asked again.
         """
-        cause = raised.cause
         if isinstance(cause, NotFittedError):
             message = f"the model is not fitted ({error_text(cause)})."
-            error = ModelError(message, code="M20", argument="model", hint="Fit it first.")
-            error.__cause__ = cause
-            return error
-        message = f"the model raised {type(cause).__name__} ({error_text(cause)}) at "
-        message += "every row that was tried" if everywhere else rows.text()
-        message += "; asked again, it did not: it fails at random." if at_random else "."
+            return ModelError(message, code="M20", argument="model", hint="Fit it first.")
+        where = "every row that was tried" if everywhere else rows.text()
+        if at_random:
+            where += "; asked again, it did not: it fails at random"
         hint = CHECK_ROWS
         if isinstance(cause, MemoryError):
             hint = "Send fewer rows a call: Resources(batch_size=)."
         elif everywhere and not self.model_output.is_function:
             hint = "Pass the table or the Pipeline that the model was fitted on"
             hint += _other_cells(rows.base)
-        error = ModelError(
-            message,
-            code="M07",
-            argument="model",
-            columns=rows.names,
-            rows=rows.labels(),
-            hint=hint,
-        )
-        error.__cause__ = cause
-        return error
+        message = f"the model raised {type(cause).__name__} ({error_text(cause)}) at {where}."
+        return rows.error(message, code="M07", hint=hint)
 
     # One call ---------------------------------------------------------------------------------------------------
 
@@ -474,15 +476,19 @@ class Predictor:
 
         Whatever the model raises comes out as `Raised`, so that our own errors stay apart.
         """
-        sent = self.model_output.prepare(frame)
-        if self.model_output.names is not None and sent is not frame:
-            self._warn_of_names()
+        # Read while the lock is held: the answer may be a buffer that the next call overwrites.
         with self._lock:
-            # Read while the lock is held: the answer may be a buffer that the next call overwrites.
-            returned = self._call_model(sent, count)
+            returned = self._returned(frame, count)
             read = [read_prediction(returned, count, output) for output in self._explained]
             self._note_precision(any(is_float32 for _, is_float32 in read))
         return [numbers for numbers, _ in read]
+
+    def _returned(self, frame: Any, count: int) -> Any:
+        """What the model answers to a table."""
+        sent = self.model_output.prepare(frame)
+        if self.model_output.feature_names is not None and sent is not frame:
+            self._warn_of_names()
+        return self._call_model(sent, count)
 
     @property
     def _explained(self) -> list[ModelOutput]:
@@ -577,16 +583,11 @@ class Predictor:
         places = np.flatnonzero(wrong)
         wrong_rows = rows.part(places + start)
         examples = ", ".join(f"{value:g}" for value in values[places[:SHOWN]])
-        more = ", …" if len(places) > SHOWN else ""
-        raise ModelError(
-            f"the model returned {len(places)} {what} among {len(values)} rows: "
-            f"{examples}{more} for {wrong_rows.text()}.",
-            code=code,
-            argument="model",
-            columns=wrong_rows.names,
-            rows=wrong_rows.labels(),
-            hint=hint,
-        )
+        if len(places) > SHOWN:
+            examples += ", …"
+        message = f"the model returned {len(places)} {what} among {len(values)} rows: "
+        message += f"{examples} for {wrong_rows.text()}."
+        raise wrong_rows.error(message, code=code, hint=hint)
 
     def _outside_scale(self, values: FloatArray) -> BoolArray:
         """Mark the predictions that have no place on the scale; those on an end of it are read beside it."""
@@ -614,10 +615,10 @@ class Predictor:
         generator = np.random.default_rng(seed)
         donors = generator.permutation(table.n_rows)
         moved_column = generator.integers(table.n_columns, size=table.n_rows)
-        parts = [self._of_outputs(table, np.arange(table.n_rows), donors, ())]
+        parts = [self.recombined_outputs(table, np.arange(table.n_rows), table, donors, ())]
         for column in np.unique(moved_column).tolist():
             rows = np.flatnonzero(moved_column == column)
-            parts.append(self._of_outputs(table, rows, donors[rows], (column,)))
+            parts.append(self.recombined_outputs(table, rows, table, donors[rows], (column,)))
         on_scale = np.hstack(parts)
         shares = []
         for output, values in zip(self.outputs.values() or [self], on_scale, strict=True):
@@ -639,24 +640,13 @@ class Predictor:
         self.scale = next(iter(self.outputs.values()), self).scale
         return max(shares)
 
-    def _of_outputs(
-        self, table: Table, rows: IntArray, donors: IntArray, columns: tuple[int, ...]
-    ) -> FloatArray:
-        """Each output at some rows of a table, with columns of others, (n_outputs, n)."""
 
-        def build(part: slice | IntArray) -> Any:
-            return recombine(table, rows[part], table, donors[part], columns)
-
-        sent = SentRows(len(rows), table, rows, table, donors, columns)
-        return self.evaluate_outputs(build, sent)
-
-
-def _failing_row(fails: Callable[[slice], Raised | None], batch: slice) -> slice:
+def _failing_row(raised_by: Callable[[slice], Exception | None], batch: slice) -> slice:
     """The row at which a batch fails, if it fails at single rows: each step asks about half of what is left."""
     start, stop = batch.start, batch.stop
     while stop - start > 1:
         middle = (start + stop) // 2
-        if fails(slice(start, middle)) is not None:
+        if raised_by(slice(start, middle)) is not None:
             stop = middle
         else:
             start = middle
@@ -709,7 +699,8 @@ def as_predictor(
     Raises
     ------
     ModelError
-        M21: it is no model, or does not do what models of its kind do.
+        M02: it has more than two classes, and none is chosen. M21: it is no model, or does not do what models
+        of its kind do.
     """
     if isinstance(model, Predictor):
         return model
@@ -717,6 +708,8 @@ def as_predictor(
         whole_number("batch_size", batch_size, at_least=1)
     choose("response", response, {name: name for name in RESPONSES})
     model_output = ask_model(model, output, response)
+    if model_output.classes is not None and model_output.column is None:
+        raise which_output(model_output.classes)
     if model_output.warning is not None:
         give_warning = warn if record is None else record.warn
         give_warning(model_output.warning, ModelWarning)
@@ -742,7 +735,10 @@ def for_table(
         Those of `as_predictor`.
     """
     if isinstance(output, str) and output == ALL:
-        names = as_predictor(model, output=EVERY, **options).output_names(table)
+        described = ask_model(model, None, options.get("response", "auto"))
+        names = described.classes or described.names
+        if names is None:
+            names = as_predictor(model, **options).output_names(table)
         if ALL not in names:
             predictors = {name: as_predictor(model, output=name, **options) for name in names}
             for predictor in predictors.values():

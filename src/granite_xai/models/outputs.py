@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Real
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,10 @@ from granite_xai.base.text import error_text, listing
 from granite_xai.base.typing import BoolArray, FloatArray
 
 Response = Literal["predict", "probability", "raw"]
-Classes = tuple[Any, ...] | None
+Names = tuple[Any, ...] | None
 Send = Callable[[Any], Any]
 
 ALL = "all"  # the user's word for every output
-EVERY = object()  # what readers of models are given instead: no class can have this name
-EVERY_COLUMN = -1  # the column that stands for all of them
 # Of models whose answers have no names or types, the response is taken at the user's word.
 RESPONSES: dict[str, Response] = {"probability": "probability", "raw": "raw"}
 PASS_A_FUNCTION = "Pass a function that returns the output to explain."
@@ -32,6 +30,21 @@ ONE_NUMBER = "The model must return one number a row."
 
 def _as_it_is(values: Any) -> Any:
     return values
+
+
+class OutputAxis(NamedTuple):
+    """What ordered outputs are ordered by.
+
+    Parameters
+    ----------
+    name : str
+        Such as "time" or "horizon".
+    places : tuple of float
+        Where each output stands on it.
+    """
+
+    name: str
+    places: tuple[float, ...]
 
 
 class ModelOutput(NamedTuple):
@@ -48,9 +61,14 @@ class ModelOutput(NamedTuple):
     label : str
         What users call the output.
     classes : tuple, optional
-        Names of the columns of the answer where they are known.
-    column : int, optional
-        The position of the one asked for; None where the user named none.
+        Names of the columns of the answer where they are classes.
+    names : tuple, optional
+        Names of the columns where they are something else. Where neither is known, a frame that the model
+        answers with may name them.
+    axis : OutputAxis, optional
+        What named outputs are ordered by.
+    column : int or str, optional
+        The position of the one asked for, or its name in a frame; None where the user named none.
     default : int, optional
         Taken instead where there are two columns (None: refuse).
     warning : str, optional
@@ -59,8 +77,8 @@ class ModelOutput(NamedTuple):
         Turns the table into what the model takes.
     unpack : callable
         Turns the answer into one array.
-    names : tuple of str, optional
-        What the model calls its columns, where it wants to be given them.
+    feature_names : tuple of str, optional
+        What the model calls the columns of the table, where it wants to be given them.
     is_function : bool
         Whether the user passed a function.
     is_module : bool
@@ -70,25 +88,32 @@ class ModelOutput(NamedTuple):
     send: Send
     response: Response
     label: str
-    classes: Classes = None
-    column: int | None = None
+    classes: Names = None
+    names: Names = None
+    axis: OutputAxis | None = None
+    column: int | str | None = None
     default: int | None = None
     warning: str | None = None
     prepare: Send = _as_it_is
     unpack: Send = _as_it_is
-    names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
     is_function: bool = False
     is_module: bool = False
 
     @property
     def explained_class(self) -> Any:
         """The class whose probability or score is explained; None where there are no classes."""
-        if self.classes is None or self.column is None:
-            return None
-        return self.classes[self.column]
+        return self.classes[self.column] if self.classes and isinstance(self.column, int) else None
+
+    @property
+    def name(self) -> Any:
+        """What the explained output is called, where it has a name and is no class."""
+        if isinstance(self.column, str):
+            return self.column
+        return self.names[self.column] if self.names and self.column is not None else None
 
 
-def class_output(send: Send, response: Response, classes: Classes, output: Any) -> ModelOutput:
+def class_output(send: Send, response: Response, classes: Names, output: Any) -> ModelOutput:
     """How a model is asked for a probability or a score.
 
     Parameters
@@ -99,14 +124,19 @@ def class_output(send: Send, response: Response, classes: Classes, output: Any) 
     classes : tuple or None
         Names of the classes where they are known.
     output : object
-        The class that is explained; None: the second of two.
+        The class that is explained; None: the last of at most two.
     """
-    column = _class_position(classes, output)
     label = "probability" if response == "probability" else "raw score"
-    if column is not None and classes is not None:
-        label = f"{label} of class {classes[column]!r}"
-    elif column is not None:
-        label = f"{label} of output {column}"
+    if classes is None:
+        column = _position(output)
+        if column is not None:
+            label += f" of output {column}"
+    else:
+        column = _named_position(classes, output, "Classes")
+        if output is None and len(classes) <= 2:
+            column = len(classes) - 1
+        if column is not None:
+            label += f" of class {classes[column]!r}"
     # Two unnamed columns of probabilities are those of "no" and "yes"; two unnamed scores could be
     # anything.
     default = 1 if response == "probability" else None
@@ -114,7 +144,12 @@ def class_output(send: Send, response: Response, classes: Classes, output: Any) 
 
 
 def number_output(
-    send: Send, output: Any, label: str, response: Response = "predict"
+    send: Send,
+    output: Any,
+    label: str,
+    response: Response = "predict",
+    names: Names = None,
+    axis: OutputAxis | None = None,
 ) -> ModelOutput:
     """How a model is asked for a number.
 
@@ -123,19 +158,28 @@ def number_output(
     send : callable
         Calls the model.
     output : object
-        Position of the number among several.
+        Name or position of the number among several.
     label : str
         What the answer as a whole is called.
     response : {"predict", "probability", "raw"}
         What the user says that the numbers are.
+    names : tuple, optional
+        Of the numbers.
+    axis : OutputAxis, optional
+        What they are ordered by.
     """
-    column = _position(output)
+    column: int | str | None = output
+    if names is not None:
+        column = _named_position(names, output, "Outputs")
+    elif not isinstance(output, str):  # which may name a column of a frame that the model returns
+        column = _position(output)
     if column is not None:
-        label = f"output {column} of {label}"
-    return ModelOutput(send, response, label, column=column)
+        which = column if names is None else names[int(column)]
+        label = f"output {which} of {label}"
+    return ModelOutput(send, response, label, names=names, axis=axis, column=column)
 
 
-def class_names(model: Any) -> Classes:
+def class_names(model: Any) -> Names:
     """Classes of a fitted classifier as plain values; None for a model without.
 
     Raises
@@ -173,61 +217,47 @@ def class_names(model: Any) -> Classes:
     return names or None  # regressors of catboost have classes: none
 
 
-def _class_position(classes: Classes, output: Any) -> int | None:
-    """Position of the class that is explained.
+def _named_position(names: tuple[Any, ...], output: Any, what: str) -> int | None:
+    """Position of the output that is explained; None where none is chosen.
 
     Parameters
     ----------
-    classes : tuple or None
-        None: they have no names, and ``output`` is a position already.
+    names : tuple
     output : object
-        The name of a class, or the position of one among names that are text; None: the last of at
-        most two.
+        One of the names, or a position among names that are text.
+    what : str
+        What the names are of.
 
     Raises
     ------
-    ModelError
-        M02: there are more than two, and none is chosen.
     InputError
-        P01: there is no such class.
+        P01: there is no such output.
     """
-    if classes is None or output is EVERY:
-        return _position(output)
     if output is None:
-        if len(classes) > 2:
-            ask_which(classes)
-        return len(classes) - 1
-    for position, name in enumerate(classes):
+        return None
+    for position, name in enumerate(names):
         # 1 == True in Python, but nobody means the class True by 1.
         is_meant = isinstance(output, bool) or not isinstance(name, bool)
         if is_meant and name == output:
             return position
-    # Where classes are numbers, to read another number as a position would be a guess.
-    names_are_text = all(isinstance(name, str) for name in classes)
-    if names_are_text and _is_whole(output) and 0 <= output < len(classes):
+    # Where names are numbers, to read another number as a position would be a guess.
+    names_are_text = all(isinstance(name, str) for name in names)
+    if names_are_text and _is_whole(output) and 0 <= output < len(names):
         return int(output)
-    raise unknown("output", output, classes, what="Classes")
-
-
-def ask_which(names: tuple[Any, ...]) -> NoReturn:
-    """Ask which output is meant, with the names to choose from (M02)."""
-    raise ModelError(
-        f"the model has {len(names)} outputs and it is not clear which to explain.",
-        code="M02",
-        argument="output",
-        hint=f"Pass output= one of {listing(names)}; Granite takes output={ALL!r} for all of them.",
-    )
+    raise unknown("output", output, names, what=what)
 
 
 def _position(output: Any) -> int | None:
     """Position of an output that has no name; None where none is chosen."""
     if output is None:
         return None
-    if output is EVERY:
-        return EVERY_COLUMN
     if _is_whole(output) and output >= 0:
         return int(output)
-    raise InputError(
+    raise _without_names(output)
+
+
+def _without_names(output: Any) -> InputError:
+    return InputError(
         f"output={output!r} is not known: the model's outputs have no names.",
         code="P01",
         argument="output",
@@ -263,6 +293,44 @@ def read_prediction(returned: Any, count: int, output: ModelOutput) -> tuple[Flo
     ModelError
         M02: no such output. M03: not one number a row. M05: no real numbers.
     """
+    array = _as_array(returned, output)
+    column = one_column(array, count, output, returned)
+    # A copy: models may answer with a view of a buffer that the next call overwrites (M11).
+    values = np.array(column, dtype=np.float64, order="C", copy=True)
+    is_narrow = array.dtype.kind == "f" and array.dtype.itemsize < values.dtype.itemsize
+    return values, is_narrow
+
+
+def names_in_answer(returned: Any, output: ModelOutput) -> tuple[Any, ...]:
+    """What the outputs of an answer are called: the text above its columns, otherwise their positions.
+
+    Raises
+    ------
+    ModelError
+        M02: there is one output only.
+    """
+    array = _as_array(returned, output)
+    if array.ndim != 2:
+        raise ModelError(
+            "the model returned one number a row: there are no others.",
+            code="M02",
+            argument="output",
+            hint="Leave output=None.",
+        )
+    return _columns_of_frame(returned) or tuple(range(array.shape[1]))
+
+
+def _columns_of_frame(returned: Any) -> tuple[str, ...]:
+    """The columns of a frame, where they have names of their own; otherwise none."""
+    names = getattr(returned, "column_names", getattr(returned, "columns", None))  # pyarrow, others
+    if not isinstance(names, Iterable):
+        return ()
+    names = tuple(names)
+    return names if all(isinstance(name, str) for name in names) else ()
+
+
+def _as_array(returned: Any, output: ModelOutput) -> NDArray[Any]:
+    """The answer as an array of real numbers of any shape."""
     answer = output.unpack(returned)
     if hasattr(answer, "detach"):  # tensors without their gradients
         answer = answer.detach()
@@ -278,11 +346,7 @@ def read_prediction(returned: Any, count: int, output: ModelOutput) -> tuple[Flo
         raise _unreadable(
             f"the model returned {_name(answer)}, which is no array of numbers ({error})."
         ) from error
-    column = one_column(_as_numbers(array), count, output, returned)
-    # A copy: models may answer with a view of a buffer that the next call overwrites (M11).
-    values = np.array(column, dtype=np.float64, order="C", copy=True)
-    is_narrow = array.dtype.kind == "f" and array.dtype.itemsize < values.dtype.itemsize
-    return values, is_narrow
+    return _as_numbers(array)
 
 
 def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
@@ -313,7 +377,7 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def one_column(array: Any, count: int, output: ModelOutput, returned: Any) -> Any:
-    """The output that is explained.
+    """The output that is explained, of shape (count,).
 
     Parameters
     ----------
@@ -322,57 +386,35 @@ def one_column(array: Any, count: int, output: ModelOutput, returned: Any) -> An
         Rows that the model was asked about.
     output : ModelOutput
     returned : object
-        What the model returned, for messages.
-
-    Returns
-    -------
-    array of shape (count,); of every output, the array itself
+        What the model returned, for messages and for the names of its columns.
     """
-    if output.column == EVERY_COLUMN:
-        return array
+    column = output.column
+    names = output.names or output.classes
+    if isinstance(column, str):
+        names = _columns_of_frame(returned)
+        if not names:
+            raise _without_names(column)
+        column = _named_position(names, column, "Outputs")
     if array.shape == (count, 1):
         array = array[:, 0]
     if array.shape == (count,):
-        return _only_output(array, output)
-    if array.ndim == 2 and array.shape[0] == count and array.shape[1] > 1:
-        return array[:, _column_among(array.shape[1], output)]
-    raise _unreadable(
-        f"the model returned {_name(returned)} of shape {array.shape} for {count} rows; "
-        f"expected ({count},)."
-    )
-
-
-def _only_output(values: Any, output: ModelOutput) -> Any:
-    """Read a single output; of two classes it speaks for the second, so the first is its complement."""
-    is_binary = output.classes is not None and len(output.classes) == 2
-    if is_binary and output.column == 0:
-        if isinstance(values, np.ndarray):
-            values = values.astype(np.float64)
-        if output.response == "probability":
-            return 1.0 - values
-        return -values
-    if output.column in (None, 0) or (is_binary and output.column == 1):
-        return values
-    raise ModelError(
-        f"the model returned one number a row, so there is no output {output.column}.",
-        code="M02",
-        argument="output",
-        hint="Leave output=None.",
-    )
-
-
-def _column_among(n_outputs: int, output: ModelOutput) -> int:
-    """Which of several columns is explained."""
-    if output.classes is not None and len(output.classes) != n_outputs:
+        return _only_output(array, output, column)
+    if array.ndim != 2 or array.shape[0] != count or array.shape[1] < 2:
         raise _unreadable(
-            f"the model returned {n_outputs} columns for {len(output.classes)} classes.",
-            hint=PASS_A_FUNCTION,
+            f"the model returned {_name(returned)} of shape {array.shape} for {count} rows; "
+            f"expected ({count},)."
         )
-    column = output.column
+    n_outputs = array.shape[1]
+    if names is not None and len(names) != n_outputs:
+        what = "names" if output.classes is None else "classes"
+        raise _unreadable(
+            f"the model returned {n_outputs} columns for {len(names)} {what}.", hint=PASS_A_FUNCTION
+        )
     if column is None and n_outputs == 2:
         column = output.default
     if column is None:
-        ask_which(output.classes or tuple(range(n_outputs)))
+        names = names or _columns_of_frame(returned) or tuple(range(n_outputs))
+        raise which_output(names)
     if column >= n_outputs:
         raise ModelError(
             f"output={column} is not known: the model has {n_outputs} outputs, "
@@ -381,7 +423,36 @@ def _column_among(n_outputs: int, output: ModelOutput) -> int:
             argument="output",
             hint="Pass the position of one of them.",
         )
-    return column
+    return array[:, column]
+
+
+def which_output(names: tuple[Any, ...]) -> ModelError:
+    """The error that asks which output is meant, with the names to choose from (M02)."""
+    return ModelError(
+        f"the model has {len(names)} outputs and it is not clear which to explain.",
+        code="M02",
+        argument="output",
+        hint=f"Pass output= one of {listing(names)}; Granite takes output={ALL!r} for all of them.",
+    )
+
+
+def _only_output(values: Any, output: ModelOutput, column: int | None) -> Any:
+    """Read a single output; of two classes it speaks for the second, so the first is its complement."""
+    is_binary = output.classes is not None and len(output.classes) == 2
+    if is_binary and column == 0:
+        if isinstance(values, np.ndarray):
+            values = values.astype(np.float64)
+        if output.response == "probability":
+            return 1.0 - values
+        return -values
+    if column in (None, 0) or (is_binary and column == 1):
+        return values
+    raise ModelError(
+        f"the model returned one number a row, so there is no output {column}.",
+        code="M02",
+        argument="output",
+        hint="Leave output=None.",
+    )
 
 
 def _unreadable(text: str, hint: str = ONE_NUMBER) -> ModelError:

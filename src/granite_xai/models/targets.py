@@ -15,7 +15,7 @@ from granite_xai.base.errors import DataWarning, Diagnostics, InputError
 from granite_xai.base.text import count_text, listing
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.models.model import Predictor
-from granite_xai.tables import Column, Table
+from granite_xai.tables import Table
 
 SHOWN_ROWS = 5  # that a message names
 # Between these, squares of sums of weights neither overflow nor lose their digits.
@@ -52,13 +52,8 @@ def _refuse_rows(
     count = int(flags.sum())
     if count:
         labels = table.row_labels(np.flatnonzero(flags)[:SHOWN_ROWS])
-        raise _refused(
-            argument,
-            f"has {count_text(count, noun + 's' * (count > 1), labels)}",
-            code=code,
-            hint=hint,
-            rows=labels,
-        )
+        what = f"has {count_text(count, noun + 's' * (count > 1), labels)}"
+        raise _refused(argument, what, code=code, hint=hint, rows=labels)
 
 
 def read_target(
@@ -145,14 +140,7 @@ def _target_of_output(
     _check_labels(y, table, "y", "T06")
     values = _one_column(y)
     _check_length(values, table)
-    incomplete = np.asarray(pd.isna(values), dtype=bool)
-    if values.dtype.kind in "fcO":
-        infinite = [
-            isinstance(cell, float | complex) and np.isinf(cell) for cell in values.tolist()
-        ]
-        incomplete = incomplete | np.array(infinite, dtype=bool)
-    noun = "missing or infinite value"
-    _refuse_rows(incomplete, noun, table, "y", code="T03", hint="Drop or fill these rows.")
+    _refuse_missing(values, table)
     if predictor.classes is not None:
         return _indicators(values, predictor.classes, predictor.explained_class)
     if not predictor.is_probability:
@@ -172,12 +160,8 @@ def _target_of_output(
 def _one_column(y: Any) -> NDArray[Any]:
     """Y as an array of shape (n,)."""
     if isinstance(y, np.ma.MaskedArray):
-        raise _refused(
-            "y",
-            "is a masked array",
-            code="T04",
-            hint="Pass y.filled(numpy.nan) and drop the rows without a value.",
-        )
+        hint = "Pass y.filled(numpy.nan) and drop the rows without a value."
+        raise _refused("y", "is a masked array", code="T04", hint=hint)
     try:
         values = np.asarray(y)
     except ValueError as error:  # lists of different lengths
@@ -206,6 +190,16 @@ def _check_length(y: Any, table: Table) -> None:
         raise _refused(
             "y", f"has {len(y)} values, X has {table.n_rows} rows", code="T02", hint=ONE_VALUE
         )
+
+
+def _refuse_missing(values: NDArray[Any], table: Table) -> None:
+    """Refuse missing and infinite values (T03)."""
+    incomplete = np.asarray(pd.isna(values), dtype=bool)
+    if values.dtype.kind in "fcO":
+        is_infinite = [isinstance(v, float | complex) and np.isinf(v) for v in values.tolist()]
+        incomplete = incomplete | np.array(is_infinite, dtype=bool)
+    noun = "missing or infinite value"
+    _refuse_rows(incomplete, noun, table, "y", code="T03", hint="Drop or fill these rows.")
 
 
 def _indicators(values: NDArray[Any], classes: tuple[Any, ...], explained_class: Any) -> FloatArray:
@@ -257,23 +251,21 @@ def note_columns_that_are_y(y: Any, table: Table, record: Diagnostics) -> None:
     distinct, ranks = np.unique(values, return_inverse=True)
     if len(distinct) < 2:
         return
-    ranks = ranks.reshape(-1)
-    equal = [column.name for column in table.columns if _is_equal(column, values)]
-    if equal:
-        record.warn(f"T10: {_are(equal)} y. {COLUMN_IS_Y}", DataWarning)
-    elsewhere = [
-        column.name
-        for column in table.columns
-        if column.name not in equal and _has_ranks(column, ranks, len(distinct))
-    ]
-    if elsewhere and values.dtype.kind != "U":
-        record.warn(
-            f"T10: {_are(elsewhere)} y in another unit or scale. {COLUMN_IS_Y}", DataWarning
-        )
-
-
-def _are(names: Sequence[str]) -> str:
-    return f"column {names[0]} is" if len(names) == 1 else f"columns {listing(names)} are"
+    equal = []
+    elsewhere = []
+    for column in table.columns:
+        is_ordered = column.kind != "nominal" and values.dtype.kind != "U"
+        if _is_equal(column, values):
+            equal.append(column.name)
+        elif is_ordered and len(column.levels) == len(distinct):
+            # A column with an order rises, or falls, strictly with y.
+            falling = len(distinct) - 1 - ranks
+            if np.array_equal(column.codes, ranks) or np.array_equal(column.codes, falling):
+                elsewhere.append(column.name)
+    for names, what in ((equal, "y"), (elsewhere, "y in another unit or scale")):
+        if names:
+            are = f"column {names[0]} is" if len(names) == 1 else f"columns {listing(names)} are"
+            record.warn(f"T10: {are} {what}. {COLUMN_IS_Y}", DataWarning)
 
 
 def _comparable(y: Any) -> NDArray[Any] | None:
@@ -303,15 +295,6 @@ def _is_equal(column: Column, values: NDArray[Any]) -> bool:
         smallest = np.finfo(np.float64).eps * float(np.abs(values).max())
         return np.allclose(column.values, values, rtol=ROUND_OFF, atol=smallest)
     return bool(column.values.tolist() == values.tolist())
-
-
-def _has_ranks(column: Column, ranks: NDArray[Any], n_distinct: int) -> bool:
-    """Whether a column with an order rises, or falls, strictly with these ranks."""
-    if column.kind == "nominal" or len(column.levels) != n_distinct:
-        return False
-    return np.array_equal(column.codes, ranks) or np.array_equal(
-        column.codes, n_distinct - 1 - ranks
-    )
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -445,13 +428,11 @@ def read_clusters(clusters: Any, table: Table, argument: str = "clusters") -> In
         missing |= np.ma.getmaskarray(clusters)
     hint = "A row that belongs to no other needs a label of its own; or drop these rows."
     _refuse_rows(missing, "missing label", table, argument, code="D43", hint=hint)
-    number_of_label: dict[Any, int] = {}
     try:
-        for label in labels.tolist():
-            number_of_label.setdefault(label, len(number_of_label))
+        numbers, _ = pd.factorize(labels)
     except TypeError as error:  # a label that cannot be hashed, such as a list
         raise refused(f"holds labels that are no single values ({error})") from error
-    return np.array([number_of_label[label] for label in labels.tolist()], dtype=np.intp)
+    return np.asarray(numbers, dtype=np.intp)
 
 
 def read_rows(rows: Any, weights: FloatArray) -> IntArray:

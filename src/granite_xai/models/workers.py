@@ -27,6 +27,7 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.models.outputs import ModelOutput, read_prediction
 
 Build = Callable[[slice | IntArray], Any]  # makes the rows at some positions in a fresh container
+Task = tuple[NDArray[np.uint8], str, int, bytes]  # arguments of `answer_batch`
 
 ATTEMPTS = 3  # losses of workers in one request after which its other batches are asked at home
 TASKS_AHEAD = 2  # tasks sent for each worker before the first result is waited for: none is idle
@@ -35,14 +36,6 @@ MODELS_KEPT = 2  # models that a worker keeps, so that it unpickles each of them
 
 class CannotSendError(Exception):
     """The model, or its rows, cannot travel; the text says why."""
-
-
-class Batch(NamedTuple):
-    """Rows as they travel."""
-
-    model: str  # name of the packed model that is asked about them
-    n_rows: int
-    rows: bytes  # their container, pickled
 
 
 class WorkerAnswer(NamedTuple):
@@ -144,12 +137,24 @@ class Workers:
     ) -> Generator[WorkerAnswer]:
         """Answers in order; batches that were lost with a worker are sent again."""
         name = blake2b(packed.data, digest_size=16).hexdigest()
+        failures: list[
+            Exception
+        ] = []  # joblib makes tasks in threads of its own, in which they would be lost
+
+        def tasks(remaining: Sequence[slice]) -> Iterator[Task]:
+            for batch in remaining:
+                try:
+                    rows = _pack_rows(build(batch))
+                except Exception as error:
+                    failures.append(error)
+                    return
+                yield packed, name, batch.stop - batch.start, rows
+
         answered = 0
         losses = 0
         while answered < len(batches) and losses < ATTEMPTS:
-            tasks = _Tasks(name, build, batches[answered:])
             try:
-                with closing(_results(packed, tasks, n_workers)) as results:
+                with closing(_results(tasks(batches[answered:]), n_workers)) as results:
                     for answer in results:
                         if answer.unreadable is not None:
                             raise CannotSendError(f"a worker cannot read it: {answer.unreadable}")
@@ -161,8 +166,8 @@ class Workers:
                 losses += 1
             except Exception as error:  # a cluster may fail in any way; models do so in an answer
                 raise CannotSendError(f"the workers failed ({_text(error)})") from error
-            if tasks.error is not None:
-                raise tasks.error
+            if failures:
+                raise failures[0]
         if losses == ATTEMPTS and not self._warned_of_losses:
             self._warned_of_losses = True
             text = f"R03: workers died {ATTEMPTS} times while the model was asked; "
@@ -174,28 +179,7 @@ class Workers:
         return type(self), (self.n_jobs, self.device)
 
 
-class _Tasks:
-    """Batches as they travel, made when a worker is free for them."""
-
-    # joblib reads them in threads of its own, in which an error would be lost: it is kept here.
-
-    def __init__(self, name: str, build: Build, batches: Sequence[slice]) -> None:
-        self.name = name
-        self.build = build
-        self.batches = batches
-        self.error: Exception | None = None
-
-    def __iter__(self) -> Iterator[Batch]:
-        for batch in self.batches:
-            try:
-                packed_rows = _pack_rows(self.build(batch))
-            except Exception as error:
-                self.error = error
-                return
-            yield Batch(self.name, batch.stop - batch.start, packed_rows)
-
-
-def _results(packed: NDArray[np.uint8], tasks: _Tasks, n_workers: int) -> Generator[WorkerAnswer]:
+def _results(tasks: Iterator[Task], n_workers: int) -> Generator[WorkerAnswer]:
     """What the workers answer, in the order of the tasks; joblib sends a large array once to each of them."""
     import joblib
 
@@ -205,7 +189,7 @@ def _results(packed: NDArray[np.uint8], tasks: _Tasks, n_workers: int) -> Genera
         pre_dispatch=TASKS_AHEAD * n_workers,
         return_as="generator",
     )
-    results = parallel(joblib.delayed(answer_batch)(packed, task) for task in tasks)
+    results = parallel(joblib.delayed(answer_batch)(*task) for task in tasks)
     try:
         for result in results:  # noqa: UP028 - `yield from` would close them, with the warning
             yield result
@@ -302,11 +286,22 @@ _unpacked: dict[str, tuple[tuple[ModelOutput, ...], threading.Lock]] = {}
 _unpacking = threading.Lock()
 
 
-def answer_batch(packed: NDArray[np.uint8], batch: Batch) -> WorkerAnswer:
-    """Ask the model about a batch, on a worker; whatever goes wrong is part of the answer."""
+def answer_batch(packed: NDArray[np.uint8], name: str, n_rows: int, rows: bytes) -> WorkerAnswer:
+    """Ask the model about a batch, on a worker; whatever goes wrong is part of the answer.
+
+    Parameters
+    ----------
+    packed : array of bytes
+        The model.
+    name : str
+        Under which the worker keeps it.
+    n_rows : int
+    rows : bytes
+        Their container, pickled.
+    """
     try:
-        outputs, lock = _unpack(packed, batch.model)
-        frame = pickle.loads(batch.rows)
+        outputs, lock = _unpack(packed, name)
+        frame = pickle.loads(rows)
     except Exception as error:
         return WorkerAnswer(unreadable=_text(error))
     seconds = 0.0
@@ -320,7 +315,7 @@ def answer_batch(packed: NDArray[np.uint8], batch: Batch) -> WorkerAnswer:
                     returned = outputs[0].send(sent)
                 finally:
                     seconds = time.perf_counter() - begin
-                read = [read_prediction(returned, batch.n_rows, output) for output in outputs]
+                read = [read_prediction(returned, n_rows, output) for output in outputs]
     except Exception as error:
         return WorkerAnswer(raised=_text(error), seconds=seconds)
     return WorkerAnswer(
