@@ -49,6 +49,7 @@ from .displays.tree import PartitionDisplay as PartitionDisplay
 from .estimator import Granite as Granite
 from .fitting.stability import Stability as Stability
 from .inference.estimate import Estimate as Estimate
+from .models.survival import outputs as outputs, survival as survival
 from .regions import Partition as Partition, Region as Region, Rule as Rule
 from .report import Report as Report, explain as explain
 from .results.compare import Comparison as Comparison, compare as compare

@@ -112,7 +112,7 @@ from granite_xai.inference.estimate import (
     EstimateLine,
 )
 from granite_xai.inference.nodes import NodeFigure, NodeFigures
-from granite_xai.models import Predictor, Scale, Usage, as_predictor, joint_predictor
+from granite_xai.models import OutputAxis, Predictor, Scale, Usage, as_predictor, joint_predictor
 from granite_xai.regions import Partition
 from granite_xai.regions.ledger import Ledger, UntakenCut
 from granite_xai.search.problem import GivenRules
@@ -371,6 +371,9 @@ def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
             classes=model.classes,
             explained_class=model.explained_class,
             scale=model.scale,
+            output_name=model.output_name,
+            axis=model.axis,
+            is_survival=model.is_survival,
         ),
         "disagreements": result.disagreements,
         "floors": result.floors,
@@ -545,6 +548,7 @@ def _resolved_again(
             effect = side.resolve(
                 table,
                 is_probability=model.is_probability,
+                is_survival=model.is_survival,
                 gives_paths=bool(saved["by_paths"]),
                 seed=settings.seed,
                 pairs=pairs,
@@ -686,7 +690,7 @@ class Detached:
 
     Parameters
     ----------
-    label, is_probability, classes, explained_class, scale
+    label, is_probability, classes, explained_class, scale, output_name, axis, is_survival
         The explained output, as the `Predictor` describes it.
     outputs : mapping
         Of one that stands for several: each by its name.
@@ -697,6 +701,9 @@ class Detached:
     classes: Any
     explained_class: Any
     scale: Scale
+    output_name: Any = None
+    axis: OutputAxis | None = None
+    is_survival: bool = False
     outputs: Mapping[Any, Detached] = field(default_factory=dict)
     native_float32: ClassVar[bool] = False
     usage: ClassVar[Usage] = Usage()
@@ -1068,7 +1075,7 @@ RECORDS: dict[str, type[Any]] = {
         # What was learned
         Column,
         *(ExactBins, LevelBins, IntervalBins, TreeBins, References, Intervals),
-        *(Copula, Margin, Cells, Probe, Scale),
+        *(Copula, Margin, Cells, Probe, Scale, OutputAxis),
         # What was found
         Detached,
         *(SharedCurves, SharedCurve, RowCurves, Ledger, UntakenCut),

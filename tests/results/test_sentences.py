@@ -250,7 +250,7 @@ def test_regions_of_few_rows_are_hints():
 
 
 def predictor(is_probability, label=None):
-    return SimpleNamespace(is_probability=is_probability, explained_class=label)
+    return SimpleNamespace(is_probability=is_probability, explained_class=label, output_name=None)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 
 LEAST_PROBABILITY = 1e-15  # log loss clips probabilities to between this and 1 minus this (C18)
 LOSS_ROUNDING = 2.0**-51  # of a mean loss, relative
+CENSORED = "censored brier"
 TOTALS = ("difference", "jansen")
 AVERAGES = ("prediction", "loss")
 
@@ -63,13 +64,15 @@ class Behavior(ABC):
     def error(self, delta: float, evaluations: Evaluations) -> float:
         """Error of one value when every prediction may be off by ``delta`` (the noise floor, C4)."""
 
-    def resolved(self, is_probability: bool) -> Behavior:
+    def resolved(self, is_probability: bool, is_survival: bool = False) -> Behavior:
         """The same behavior with what depends on the model decided.
 
         Parameters
         ----------
         is_probability : bool
             Whether the model predicts a probability.
+        is_survival : bool
+            Whether that is one to survive to some time, and y may be censored.
         """
         return self
 
@@ -219,8 +222,13 @@ class Risk(Behavior):
             return self.loss
         return None
 
-    def resolved(self, is_probability: bool) -> Risk:
-        """The same behavior with its loss decided: log loss of a probability, otherwise squared error."""
+    def resolved(self, is_probability: bool, is_survival: bool = False) -> Risk:
+        """The same behavior with its loss decided: log loss of a probability, otherwise squared error.
+
+        Of survival it is the Brier score with weights for censoring.
+        """
+        if is_survival:
+            return replace(self, loss=CENSORED)
         if self.loss is not None:
             return self
         return replace(self, loss="log" if is_probability else "squared")
@@ -335,11 +343,17 @@ def _log_loss(prediction: FloatArray, y: FloatArray) -> FloatArray:
     return np.asarray(-(y * np.log(p) + (1 - y) * np.log1p(-p)))
 
 
+def _censored_brier_score(prediction: FloatArray, y: FloatArray) -> FloatArray:
+    """``w (status - p)²``, where y is the weight w of a row that is alive, and -w of one that is not."""
+    return np.asarray(np.abs(y) * np.square((y > 0) - prediction))
+
+
 LOSSES: dict[str, Loss] = {
     "squared": Loss(gap_function=np.square),
     "absolute": Loss(gap_function=np.abs),
     "log": Loss(pair_function=_log_loss, of_probability=True),
     "brier": Loss(gap_function=np.square, of_probability=True),
+    CENSORED: Loss(pair_function=_censored_brier_score, of_probability=True),
 }
 
 

@@ -118,6 +118,7 @@ class Explainer:
         table: Table,
         *,
         is_probability: bool = False,
+        is_survival: bool = False,
         gives_paths: bool = False,
         max_evaluations: int | None = None,
         seed: int = 0,
@@ -132,6 +133,8 @@ class Explainer:
             Rows on which the costs of partial effects are counted.
         is_probability : bool
             Whether the model predicts a probability.
+        is_survival : bool
+            Whether that is one to survive to some time.
         gives_paths : bool
             Whether the paths of its trees give Shapley values.
         max_evaluations : int, optional
@@ -146,7 +149,7 @@ class Explainer:
         """
         return resolve(
             self.masking,
-            self.behavior.resolved(is_probability),
+            self.behavior.resolved(is_probability, is_survival),
             self.interaction,
             self.influence,
             table,
@@ -251,6 +254,7 @@ class _Asking:
         return self.explainer.resolve(
             rows.table,
             is_probability=self.model.is_probability,
+            is_survival=self.model.is_survival,
             gives_paths=self.explainer.is_partial
             and Reading(self.model, rows.table).gives_attributions,
             max_evaluations=self.resources.max_evaluations,

@@ -92,14 +92,17 @@ class FittedGranite:
         """Region of each row."""
         return self.result.partition.apply(table)
 
-    def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
+    def target(
+        self, y: Any, table: Table, *behaviors: Behavior, weights: FloatArray | None = None
+    ) -> FloatArray | None:
         """The target as numbers, where a behavior (without any: of the questions) needs it."""
         model = self.result.model
         if behaviors:
-            return target_for(y, table, model, behaviors)
+            return target_for(y, table, model, behaviors, weights=weights)
         questions = self.result.questions
         labels = [question.label for question in questions]
-        return target_for(y, table, model, [question.behavior for question in questions], labels)
+        behaviors = tuple(question.behavior for question in questions)
+        return target_for(y, table, model, behaviors, labels, weights)
 
     def draw_rows(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
         """Draw rows as the fit draws them.
@@ -136,10 +139,11 @@ class FittedGranite:
         """
         X, y, sample_weight, clusters = collect_rows(X, y, sample_weight, None, self.seed, clusters)
         table = self.read(X)
+        weights = read_weights(sample_weight, table)
         return Rows.of(
             table,
-            self.target(y, table),
-            read_weights(sample_weight, table),
+            self.target(y, table, weights=weights),
+            weights,
             read_clusters(clusters, table),
             in_fixed_order=False,
         )

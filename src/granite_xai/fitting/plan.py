@@ -766,6 +766,7 @@ def resolved_questions(opened: Opened, table: Table) -> tuple[ResolvedQuestion, 
         question.resolve(
             table,
             is_probability=model.is_probability,
+            is_survival=model.is_survival,
             gives_paths=gives_paths,
             max_evaluations=settings.resources.max_evaluations,
             seed=settings.seed,

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from granite_xai.algebra.behavior import Behavior
+from granite_xai.algebra.behavior import CENSORED, Behavior
 from granite_xai.algebra.disagreement import Disagreement
 from granite_xai.algebra.influence import Individual, Influence, Interactions, Joint
 from granite_xai.algebra.objective import Objective
@@ -455,7 +455,7 @@ def open_inputs(
     labels = [question.label for question, _ in settings.questions]
     rows = Rows.of(
         table,
-        target_for(y, table, model, behaviors, labels),
+        target_for(y, table, model, behaviors, labels, weights),
         weights,
         read_clusters(clusters, table),
         in_fixed_order=settings.level is not None,
@@ -478,6 +478,7 @@ def target_for(
     model: Predictor,
     behaviors: Sequence[Behavior],
     labels: Sequence[str] = (),
+    weights: FloatArray | None = None,
 ) -> FloatArray | None:
     """The target as some behaviors need it, (n,) or (n, outputs); None where none of them does.
 
@@ -492,6 +493,8 @@ def target_for(
         One for each question.
     labels : sequence of str
         What the user calls the question of each behavior, for the message about a target that is missing.
+    weights : array of shape (n_rows,), optional
+        Of the rows, where some may be censored.
     """
     needing = [place for place, behavior in enumerate(behaviors) if behavior.needs_y]
     label = "a question about risk"
@@ -500,7 +503,15 @@ def target_for(
     probability_loss = None
     for behavior in behaviors:
         probability_loss = probability_loss or behavior.needs_probability
-    return read_target(y, table, model, bool(needing), probability_loss, needed_by=label)
+        loss = getattr(behavior, "loss", None)
+        if model.is_survival and loss not in (None, "brier", CENSORED):
+            raise InputError(
+                f"the loss {loss!r} is not one of censored rows; {model.label} is explained.",
+                code="P03",
+                argument="risk_loss",
+                hint="Leave risk_loss out: of survival it is the Brier score, with weights for censoring.",
+            )
+    return read_target(y, table, model, bool(needing), probability_loss, label, weights)
 
 
 def _model_on(table: Table, settings: Settings, record: Diagnostics) -> Predictor:

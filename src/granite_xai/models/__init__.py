@@ -10,13 +10,14 @@ from granite_xai.models.model import (
     for_table,
     joint_predictor,
 )
-from granite_xai.models.outputs import outside_unit_interval
+from granite_xai.models.outputs import OutputAxis, outside_unit_interval
 from granite_xai.models.scale import RESPONSE, SCALES, Scale, read_scale
 
 __all__ = [
     "DEFAULT_BATCH",
     "RESPONSE",
     "SCALES",
+    "OutputAxis",
     "Predictor",
     "Scale",
     "SentRows",

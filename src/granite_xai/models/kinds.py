@@ -30,6 +30,7 @@ from granite_xai.models.outputs import (
     class_output,
     number_output,
 )
+from granite_xai.models.survival import NamedOutputs
 from granite_xai.tables import UnreadableError, as_kind, open_table
 
 PASS_A_MODEL = "Pass a fitted estimator or a function of the table."
@@ -462,6 +463,16 @@ def _only_tensor(returned: Any) -> Any:
 
 
 def _function_output(model: Any, output: Any, response: str) -> ModelOutput:
+    if isinstance(model, NamedOutputs):
+        answer = number_output(
+            model.function,
+            output,
+            "function",
+            RESPONSES.get(response, model.response),
+            names=model.names,
+            axis=model.axis,
+        )
+        return answer._replace(unpack=model.unpack, is_function=True)
     name = getattr(model, "__name__", "<lambda>")
     label = "function" if name == "<lambda>" else f"function {name}"
     answer = number_output(model, output, label, RESPONSES.get(response, "predict"))

@@ -25,6 +25,7 @@ from granite_xai.models.kinds import ask_model
 from granite_xai.models.outputs import (
     ALL,
     ModelOutput,
+    OutputAxis,
     names_in_answer,
     one_column,
     outside_unit_interval,
@@ -188,6 +189,9 @@ class Predictor:
         self.label = model_output.label
         self.classes = model_output.classes
         self.explained_class = model_output.explained_class
+        self.output_name = model_output.name
+        self.axis = model_output.axis
+        self.is_survival = model_output.is_survival
         self.user_sets_batch = batch_size is not None
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
         self.workers = Workers() if workers is None else workers
@@ -708,8 +712,9 @@ def as_predictor(
         whole_number("batch_size", batch_size, at_least=1)
     choose("response", response, {name: name for name in RESPONSES})
     model_output = ask_model(model, output, response)
-    if model_output.classes is not None and model_output.column is None:
-        raise which_output(model_output.classes)
+    names = model_output.classes or model_output.names
+    if names is not None and model_output.column is None:
+        raise which_output(names)
     if model_output.warning is not None:
         give_warning = warn if record is None else record.warn
         give_warning(model_output.warning, ModelWarning)
@@ -790,4 +795,9 @@ def joint_predictor(outputs: Mapping[Any, Predictor]) -> Predictor:
     first = copy(original)
     first._warn = original._warn  # a copy that has travelled could not warn the caller of this one
     first.outputs = outputs
+    axes = [predictor.axis for predictor in outputs.values() if predictor.axis is not None]
+    if axes:
+        first.axis = OutputAxis(
+            axes[0].name, tuple(place for axis in axes for place in axis.places)
+        )
     return first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, NamedTuple
 
@@ -28,11 +29,13 @@ ROUND_OFF = 8  # times the precision of a probability that it may lie outside of
 ONE_NUMBER = "The model must return one number a row."
 
 
-def _as_it_is(values: Any) -> Any:
+def as_it_is(values: Any) -> Any:
+    """Nothing is changed."""
     return values
 
 
-class OutputAxis(NamedTuple):
+@dataclass(frozen=True)
+class OutputAxis:
     """What ordered outputs are ordered by.
 
     Parameters
@@ -40,11 +43,15 @@ class OutputAxis(NamedTuple):
     name : str
         Such as "time" or "horizon".
     places : tuple of float
-        Where each output stands on it.
+        Where the outputs stand on it.
     """
 
     name: str
     places: tuple[float, ...]
+
+    def at(self, output: int) -> OutputAxis:
+        """The place of one output."""
+        return OutputAxis(self.name, self.places[output : output + 1])
 
 
 class ModelOutput(NamedTuple):
@@ -66,7 +73,7 @@ class ModelOutput(NamedTuple):
         Names of the columns where they are something else. Where neither is known, a frame that the model
         answers with may name them.
     axis : OutputAxis, optional
-        What named outputs are ordered by.
+        What named outputs are ordered by, with the place of the one asked for.
     column : int or str, optional
         The position of the one asked for, or its name in a frame; None where the user named none.
     default : int, optional
@@ -94,8 +101,8 @@ class ModelOutput(NamedTuple):
     column: int | str | None = None
     default: int | None = None
     warning: str | None = None
-    prepare: Send = _as_it_is
-    unpack: Send = _as_it_is
+    prepare: Send = as_it_is
+    unpack: Send = as_it_is
     feature_names: tuple[str, ...] | None = None
     is_function: bool = False
     is_module: bool = False
@@ -104,6 +111,12 @@ class ModelOutput(NamedTuple):
     def explained_class(self) -> Any:
         """The class whose probability or score is explained; None where there are no classes."""
         return self.classes[self.column] if self.classes and isinstance(self.column, int) else None
+
+    @property
+    def is_survival(self) -> bool:
+        """Whether the outputs are probabilities to survive to some times."""
+        is_along_time = self.axis is not None and self.axis.name == "time"
+        return is_along_time and self.response == "probability"
 
     @property
     def name(self) -> Any:
@@ -170,7 +183,8 @@ def number_output(
     """
     column: int | str | None = output
     if names is not None:
-        column = _named_position(names, output, "Outputs")
+        column = _named_position(names, names[0] if len(names) == 1 else output, "Outputs")
+        axis = axis if axis is None or column is None else axis.at(column)
     elif not isinstance(output, str):  # which may name a column of a frame that the model returns
         column = _position(output)
     if column is not None:

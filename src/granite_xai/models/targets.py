@@ -15,6 +15,7 @@ from granite_xai.base.errors import DataWarning, Diagnostics, InputError
 from granite_xai.base.text import count_text, listing
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.models.model import Predictor
+from granite_xai.models.survival import refuse_times_beyond
 from granite_xai.tables import Table
 
 SHOWN_ROWS = 5  # that a message names
@@ -30,6 +31,10 @@ NUMERIC_TARGET = "Pass a numeric target."
 ZERO_OR_ONE = (
     "The classes of the model are not known: "
     "pass y as 1 where the explained one holds, 0 elsewhere."
+)
+EVENT_AND_TIME = (
+    "Pass a structured array (a boolean field for the event, another for the time) or a frame with the columns "
+    "event and time."
 )
 WEIGHT_HINT = "Pass one finite number ≥ 0 for each row, at least one above 0."
 COLUMN_IS_Y = (
@@ -63,6 +68,7 @@ def read_target(
     needed: bool = True,
     probability_loss: str | None = None,
     needed_by: str = "a question about risk",
+    weights: FloatArray | None = None,
 ) -> FloatArray | None:
     """The target of each row and explained output, as numbers.
 
@@ -80,15 +86,18 @@ def read_target(
         The loss that was asked for and needs probabilities.
     needed_by : str
         What needs y, for messages.
+    weights : array of shape (n_rows,), optional
+        Of the rows, where some may be censored.
 
     Returns
     -------
     array of shape (n_rows,), or (n_rows, n_outputs) where several are explained; None: not needed
+        Of survival the weight of a row that is alive, minus that of one that is not, 0 where it is censored.
 
     Raises
     ------
     InputError
-        T01 to T06: there is no y, or it cannot be read. P03: the loss needs probabilities.
+        T01 to T06, T11: there is no y, or it cannot be read. P03: the loss is not one of this output.
     """
     if not needed:
         if hasattr(y, "__len__"):  # not used, but a y of other rows is a slip worth telling
@@ -102,6 +111,9 @@ def read_target(
             argument="y",
             hint="Pass the target as the second argument.",
         )
+    if predictor.is_survival and predictor.axis is not None:
+        status = _weighted_status(y, table, predictor.axis.places, weights)
+        return status if predictor.outputs else status[:, 0]
     if not predictor.outputs:
         return _target_of_output(y, table, predictor, probability_loss)
     outputs = list(predictor.outputs.values())
@@ -226,6 +238,68 @@ def _as_numbers(values: NDArray[Any], hint: str) -> FloatArray:
     shown = f"{str(example)!r} ({type(example).__name__})"
     raise _refused(
         "y", f"holds values such as {shown}; the loss needs real numbers", code="T05", hint=hint
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Censored targets
+
+
+def _weighted_status(
+    y: Any, table: Table, times: Sequence[float], weights: FloatArray | None
+) -> FloatArray:
+    """What is known of each row at some times, (n_rows, n_times): its status, weighted for censoring.
+
+    Who is alive at t counts 1 / G(t), who had the event before counts -1 / G(T-), who was censored before counts 0:
+    G is the Kaplan-Meier estimate of the probability not to be censored yet, in which events come before censoring
+    at the same time (docs/method.rst, "Censoring").
+    """
+    _check_labels(y, table, "y", "T06")
+    happened, until = _events_and_times(y)
+    _check_length(until, table)
+    _refuse_missing(until, table)
+    _refuse_missing(happened, table)
+    until = _as_numbers(until, hint=EVENT_AND_TIME)
+    is_event = _as_numbers(happened, hint=EVENT_AND_TIME)
+    if not np.all(np.isin(is_event, (0.0, 1.0))):
+        raise _refused("y", "has events that are neither 0 nor 1", code="T05", hint=EVENT_AND_TIME)
+    places = np.array(times)
+    refuse_times_beyond(places, float(until.max()))
+    mass = np.ones(len(until)) if weights is None else weights
+    moments, number = np.unique(until, return_inverse=True)
+    leaving = np.bincount(number, weights=mass, minlength=len(moments))
+    censored = np.bincount(number, weights=mass * (1.0 - is_event), minlength=len(moments))
+    at_risk = np.cumsum(leaving[::-1])[::-1] - (leaving - censored)
+    hazards = np.divide(censored, at_risk, out=np.zeros(len(moments)), where=at_risk > 0)
+    not_censored = np.append(
+        1.0, np.cumprod(1.0 - hazards)
+    )  # before the first moment, then after each
+    before = not_censored[number]  # G(T-) of each row
+    at_times = not_censored[np.searchsorted(moments, places, side="right")]
+    has_died = (until[:, None] <= places) & (is_event[:, None] > 0)
+    is_alive = until[:, None] > places
+    status = np.zeros((len(until), len(places)))
+    status -= np.divide(1.0, before[:, None], out=np.zeros(status.shape), where=has_died)
+    status += np.divide(1.0, at_times, out=np.zeros(status.shape), where=is_alive)
+    return status
+
+
+def _events_and_times(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The two columns of a censored target."""
+    fields = getattr(getattr(y, "dtype", None), "fields", None)
+    if fields is not None and len(fields) == 2:
+        booleans = [name for name, (dtype, *_) in fields.items() if dtype.kind == "b"]
+        if len(booleans) == 1:
+            (other,) = set(fields) - set(booleans)
+            return y[booleans[0]], y[other]
+    names = getattr(y, "column_names", getattr(y, "columns", ()))
+    if {"event", "time"} <= set(names):
+        return np.asarray(y["event"]), np.asarray(y["time"])
+    raise _refused(
+        "y",
+        "does not say when each row was seen last, and whether it had the event then",
+        code="T04",
+        hint=EVENT_AND_TIME,
     )
 
 

@@ -194,6 +194,7 @@ class _Measured:
             resolved = question.resolve(
                 self.rows.table,
                 is_probability=self.fitted.model.is_probability,
+                is_survival=self.fitted.model.is_survival,
                 max_evaluations=settings.resources.max_evaluations,
                 seed=settings.seed,
             )

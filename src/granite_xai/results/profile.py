@@ -76,6 +76,8 @@ def profile(
         if risk_elsewhere > NEGLIGIBLE_RISK * float(np.square(np.max(np.abs(predictions)))):
             ratio = risk / risk_elsewhere
             measure = "log loss" if fitted.model.is_probability else "mean squared error"
+            if fitted.model.is_survival:
+                measure = "Brier score"
             text = f"The model's {measure} is {amount(ratio)} times that elsewhere."
             said.append(Sentence(text, [Fact("ratio of errors", ratio, regions=(region,))]))
     return said

@@ -144,14 +144,18 @@ def output_words(predictor: Any, target: str = "", unit: str = "") -> OutputWord
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> rentals = SimpleNamespace(is_probability=False, explained_class=None)
+    >>> rentals = SimpleNamespace(
+    ...     is_probability=False, explained_class=None, output_name=None
+    ... )
     >>> output_words(rentals, "cnt").name
     'predicted cnt'
-    >>> income = SimpleNamespace(is_probability=True, explained_class=1)
+    >>> income = SimpleNamespace(is_probability=True, explained_class=1, output_name=None)
     >>> output_words(income, "income").name
     'the probability of income = 1'
     """
     target_text = shortened(plain(target))
+    if predictor.output_name is not None:
+        return _named_output(predictor, unit)
     label = predictor.explained_class
     label_text = shortened(plain(label))
     of_class = f"{target_text} = {label_text}" if target_text else f"class {label_text}"
@@ -163,6 +167,27 @@ def output_words(predictor: Any, target: str = "", unit: str = "") -> OutputWord
         return OutputWords(name=name, target=name, unit=OutputUnit(unit=unit))
     name = f"predicted {target_text}" if target_text else "the prediction"
     return OutputWords(name=name, target="", unit=OutputUnit(unit=unit))
+
+
+def _named_output(predictor: Any, unit: str) -> OutputWords:
+    """How an output is called that has a name and is no class, such as a forecast or a probability at some time."""
+    name = shortened(plain(predictor.output_name))
+    if predictor.outputs:  # one that speaks for all of them
+        name = "the outputs"
+        if predictor.is_survival:
+            name = "the probability of survival"
+        elif predictor.axis is not None:
+            name = f"the prediction at each {plain(predictor.axis.name)}"
+    elif predictor.is_survival:
+        name = f"the probability of survival at {name}"
+    elif predictor.axis is not None:
+        name = f"the prediction at {plain(predictor.axis.name)} {name}"
+    else:
+        name = f"predicted {name}"
+    is_probability = predictor.is_probability
+    return OutputWords(
+        name, name, OutputUnit(unit="" if is_probability else unit, probability=is_probability)
+    )
 
 
 # All of it --------------------------------------------------------------------------------------------

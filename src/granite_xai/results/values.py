@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from granite_xai.algebra.accumulated import Intervals
-from granite_xai.algebra.behavior import Risk, risk_loss
+from granite_xai.algebra.behavior import CENSORED, Risk, risk_loss
 from granite_xai.algebra.catalog import explanations as named_explanations, title
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.effects import Effect, Term, Terms
@@ -260,7 +260,9 @@ class Values:
         evaluations = values.curve_maker.evaluations
         if y is not None:
             table = view.read_again(X)
-            target = view.target(y, table, Risk().resolved(fitted.model.is_probability))
+            target = view.target(
+                y, table, Risk().resolved(fitted.model.is_probability, fitted.model.is_survival)
+            )
             positions = fitted.rows.positions
             if positions.max() >= table.n_rows or not table.take(positions).same_rows(fitted.table):
                 raise InputError(
@@ -307,9 +309,9 @@ class Values:
         if max_samples is None and by_pairs and asked_at_few_values:
             max_samples = PAIRED_ROWS
         target = None
-        if sides:
-            target = view.target(y, table, *(side.behavior for side in sides))
         weights = read_weights(sample_weight, table)
+        if sides:
+            target = view.target(y, table, *(side.behavior for side in sides), weights=weights)
         places = _search_rows(view, table, weights) if max_samples is None else None
         if places is None:
             places = view.draw_rows(weights, max_samples)
@@ -344,14 +346,19 @@ class Values:
     def by_row(self) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
         """Predictions, targets and losses of the rows that searched; the last two are None without a target.
 
-        Losses are log losses of probabilities, otherwise squared errors.
+        Losses are log losses of probabilities, otherwise squared errors; of survival, whose target is no number, they
+        are weighted for censoring.
         """
         evaluations = self.evaluations
         predictions = evaluations.predictions
         if evaluations.y is None:
             return predictions, None, None
-        loss = risk_loss("log" if self.fitted.model.is_probability else "squared")
-        return predictions, evaluations.y, loss.of_predictions(predictions, evaluations.y)
+        model = self.fitted.model
+        loss = risk_loss("log" if model.is_probability else "squared")
+        if model.is_survival:
+            loss = risk_loss(CENSORED)
+        losses = loss.of_predictions(predictions, evaluations.y)
+        return predictions, None if model.is_survival else evaluations.y, losses
 
     def of_question(self, question: ResolvedQuestion) -> Explained:
         """Both sides of a question of the fit in every scope, with their disagreement.
@@ -469,6 +476,7 @@ class Values:
         return side.resolve(
             self.table,
             is_probability=model.is_probability,
+            is_survival=model.is_survival,
             gives_paths=Reading(model, self.table).gives_attributions,
             max_evaluations=settings.resources.max_evaluations,
             seed=settings.seed,
