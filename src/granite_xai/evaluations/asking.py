@@ -18,7 +18,7 @@ from granite_xai.evaluations.device import DeviceModel, find_device_model
 from granite_xai.evaluations.ensembles import PartsOnTable, Reading
 from granite_xai.evaluations.evaluations import Attribution, Evaluations, Matrix
 from granite_xai.evaluations.probe import Extent, require_at_most
-from granite_xai.evaluations.request import Recombined, Request, Summed, bytes_kept, require_room
+from granite_xai.evaluations.request import Request, Summed, bytes_kept, require_room
 from granite_xai.evaluations.values import Values
 from granite_xai.models import Predictor
 from granite_xai.models.model import CELL_BYTES

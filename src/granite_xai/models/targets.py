@@ -16,7 +16,7 @@ from granite_xai.base.text import count_text, listing
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.models.model import Predictor
 from granite_xai.models.survival import refuse_times_beyond
-from granite_xai.tables import Table
+from granite_xai.tables import Column, Table
 
 SHOWN_ROWS = 5  # that a message names
 # Between these, squares of sums of weights neither overflow nor lose their digits.
