@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -11,12 +11,12 @@ import numpy as np
 
 from granite_xai.base.numbers import rows_of, share
 from granite_xai.base.text import ALL_ROWS, drawable, shortened, wrapped
-from granite_xai.base.typing import IntArray
 from granite_xai.displays.shown import short_words
 from granite_xai.document.chart import GREY
 from granite_xai.document.figure import SMALL, Axes, Drawn, Palette, framed, inches_of, sheet
 from granite_xai.fitting.fitted import fitted_view
-from granite_xai.regions import Node, Partition, Rule, Split, walk
+from granite_xai.inference.nodes import NO_NODE, tree_places
+from granite_xai.regions import Partition, Rule, walk
 from granite_xai.results.values import Values, shown_names, side_names
 from granite_xai.tables import Table
 
@@ -35,31 +35,43 @@ class Box:
     node: int
     parent: int | None
     region: int | None  # None: a node that is split
-    condition: str  # on the edge above it, exact: of the split, or the whole rule without a tree
-    edge: Rule  # the same as a rule
+    regions: range  # below it
+    split: Rule  # the condition of the split above it; without a tree, the whole rule
     rule: Rule
     n_samples: int
     fraction: float
     disagreement: float  # share of that on all rows
     after: float  # what the splits below leave of it
-    name: str = ""  # that a region was given
-    children: list[int] = field(default_factory=list)
-    x: float = 0.0
-    y: float = 0.0
+    name: str  # that a region was given
+    x: float  # a leaf stands at the number of its region, other nodes above the middle of their children
+    y: float
+
+    @property
+    def condition(self) -> str:
+        """That of the split above it, exact."""
+        return ALL_ROWS if self.parent is None else str(self.split)
+
+    @property
+    def edge(self) -> Rule:
+        """What stands on the edge above it: all that the rule says of the feature, which may have been split before."""
+        columns = [column for column, _ in self.split.conditions]
+        kept = [condition for condition in self.rule.conditions if condition[0] in columns]
+        return Rule(tuple(kept)) if kept else self.rule
 
     @property
     def text(self) -> str:
         """What it says: its region, its rows, and the heterogeneity before and after its splits."""
+        is_leaf = self.region is not None
         lines = []
         if self.parent is None:
             lines.append(ALL_ROWS)
-        elif not self.children:
+        elif is_leaf:
             name = f": {shortened(drawable(self.name), CONDITION_WIDTH)}" if self.name else ""
             lines.append(f"Region {self.region}{name}")
         if not np.isnan(self.fraction):
             lines.append(f"{rows_of(self.n_samples)} · {share(self.fraction)}")
         if not np.isnan(self.after):
-            change = f" → {share(self.after)}" if self.children else ""
+            change = "" if is_leaf else f" → {share(self.after)}"
             lines.append(f"heterogeneity {share(self.disagreement)}{change}")
         return "\n".join(lines)
 
@@ -116,17 +128,15 @@ class PartitionDisplay(Drawn):
         fitted = fitted_view(g).result
         questions = [resolved.question for resolved in fitted.questions]
         pairs = [(question.first, question.second) for question in questions]
-        boxes = boxes_of(fitted.partition)
+        partition = fitted.partition
+        boxes = boxes_of(partition)
         source = "the search rows"
         if X is not None:
             sides = list(chain.from_iterable(pairs))
             _measure(boxes, Values.of_rows(g, X, y, sides, max_samples, sample_weight))
             source = "these rows"
-        _place(boxes)
-        words = [
-            short_words(box.edge, fitted.partition, fitted.table, CONDITION_WIDTH - 4)
-            for box in boxes
-        ]
+        width = CONDITION_WIDTH - 4
+        words = [short_words(box.edge, partition, fitted.table, width) for box in boxes]
         return cls(
             boxes=tuple(boxes),
             labels=tuple(wrapped(drawable(text), CONDITION_WIDTH, 3) for text in words),
@@ -137,7 +147,7 @@ class PartitionDisplay(Drawn):
 
     def plot(self, ax: Any = None) -> PartitionDisplay:
         """Draw the tree, in a new figure or in the Axes ``ax``."""
-        leaves = [box for box in self.boxes if not box.children]
+        leaves = [box for box in self.boxes if box.region is not None]
         levels = 1 - min(box.y for box in self.boxes)
         width = max(6.0, self._leaf_width * len(leaves) + 0.3)
         drawn = sheet(ax, [0], (1, 1), (width, HEIGHT * levels + 0.5))
@@ -192,11 +202,12 @@ class PartitionDisplay(Drawn):
                 x = box.x + ON_EDGE * (parent.x - box.x)
                 behind = {"facecolor": palette.paper, "edgecolor": "none", "pad": 1.2}
                 ax.text(x, box.y + 0.45, label, bbox=behind, zorder=2, **centred)
+            is_leaf = box.region is not None
             frame = {
                 "boxstyle": "round,pad=0.45",
                 "facecolor": palette.paper,
-                "edgecolor": GREY if box.children else palette.region(box.region),
-                "linewidth": 1.2 if box.children else 2.4,
+                "edgecolor": palette.region(box.region) if is_leaf else GREY,
+                "linewidth": 2.4 if is_leaf else 1.2,
             }
             ax.text(box.x, box.y, box.text, linespacing=1.35, bbox=frame, zorder=3, **centred)
 
@@ -219,107 +230,59 @@ def boxes_of(partition: Partition) -> list[Box]:
 
     Regions that were given as rules, without a tree, all hang from the root.
     """
-    root = partition.root
-    boxes = _boxes_of_rules(partition) if root is None else _boxes_of_tree(root)
-    for box in boxes:
-        if box.region is not None:
-            box.name = partition[box.region].name
-        if box.parent is not None:
-            boxes[box.parent].children.append(box.node)
-    return boxes
-
-
-def _boxes_of_rules(partition: Partition) -> list[Box]:
-    after = float(np.sum([region.disagreement for region in partition]))
-    root = Box(
-        node=0,
-        parent=None,
-        region=None,
-        condition=ALL_ROWS,
-        edge=Rule(),
-        rule=Rule(),
-        n_samples=sum(region.n_samples for region in partition),
-        fraction=1.0,
-        disagreement=after if np.isnan(after) else 1.0,
-        after=after,
-    )
-    leaves = [
-        Box(
-            node=region.index + 1,
-            parent=0,
-            region=region.index,
-            condition=str(region.rule),
-            edge=region.rule,
-            rule=region.rule,
-            n_samples=region.n_samples,
-            fraction=region.fraction,
-            disagreement=region.disagreement,
-            after=region.disagreement,
-        )
-        for region in partition
-    ]
-    return [root, *leaves]
-
-
-def _boxes_of_tree(root: Node) -> list[Box]:
-    """A box for each node, parents first; ``after`` is the sum over its leaves."""
+    regions = list(partition)
+    left = [region.disagreement for region in regions]
+    if partition.root is None:
+        rules = [Rule(), *partition.rules]
+        splits = rules
+        before = [sum(left) if np.isnan(sum(left)) else 1.0, *left]
+    else:
+        nodes = list(walk(partition.root))
+        rules = [node.rule for node in nodes]
+        splits = [
+            Rule(() if node.condition is None else ((node.column, node.condition),))
+            for node in nodes
+        ]
+        before = [node.node.disagreement for node in nodes]
     boxes: list[Box] = []
-    for place in walk(root):
-        node = place.node
-        condition, edge = ALL_ROWS, Rule()
-        if place.condition is not None:
-            condition = place.condition.text(place.column)
-            # Of the rule the condition on this feature: it may have been split before.
-            own = dict(place.rule.conditions).get(place.column)
-            edge = place.rule if own is None else Rule(((place.column, own),))
+    for number, place in enumerate(tree_places(partition)):
+        is_leaf = place.region != NO_NODE and (number > 0 or partition.root is not None)
+        below = [regions[region] for region in place.regions]
+        has_parent = place.parent != NO_NODE
         box = Box(
-            node=place.number,
-            parent=None if place.parent is None else place.parent.number,
-            region=place.region,
-            condition=condition,
-            edge=edge,
-            rule=place.rule,
-            n_samples=node.n_samples,
-            fraction=node.fraction,
-            disagreement=node.disagreement,
-            after=0.0 if isinstance(node, Split) else node.disagreement,
+            node=number,
+            parent=place.parent if has_parent else None,
+            region=place.region if is_leaf else None,
+            regions=place.regions,
+            split=splits[number],
+            rule=rules[number],
+            n_samples=sum(region.n_samples for region in below),
+            fraction=math.fsum(region.fraction for region in below),
+            disagreement=before[number],
+            after=sum(left[region] for region in place.regions),
+            name=below[0].name if is_leaf else "",
+            x=float(place.region),
+            y=boxes[place.parent].y - 1.0 if has_parent else 0.0,
         )
         boxes.append(box)
     for box in reversed(boxes):  # children stand after their parent
-        if box.parent is not None:
-            boxes[box.parent].after += box.after
+        if box.region is None:
+            children = [other.x for other in boxes if other.parent == box.node]
+            box.x = (children[0] + children[-1]) / 2
     return boxes
 
 
 def _measure(boxes: list[Box], shown: Values) -> None:
     """Count and measure the nodes on other rows."""
     measure = shown.disagreement()
-    members: dict[int, IntArray] = {}
-    for box in reversed(boxes):  # children stand after their parent
-        rows = np.flatnonzero(shown.regions == box.region)
-        if box.children:
-            rows = np.sort(np.concatenate([members[child] for child in box.children]))
-        members[box.node] = rows
+    for box in boxes:
+        rows = np.flatnonzero(np.isin(shown.regions, box.regions))
         box.n_samples = len(rows)
         box.fraction = len(rows) / shown.table.n_rows
         box.disagreement = measure(rows) if len(rows) else 0.0
-        box.after = box.disagreement
-        if box.children:
-            box.after = sum(boxes[child].after for child in box.children)
     total = boxes[0].disagreement
     for box in boxes:
         box.disagreement = box.disagreement / total if total > 0 else 0.0
-        box.after = box.after / total if total > 0 else 0.0
-
-
-def _place(boxes: Sequence[Box]) -> None:
-    """Leaves side by side, every other node above the middle of its children."""
-    leaves = [box.node for box in boxes if not box.children]
     for box in boxes:
-        if box.parent is not None:
-            box.y = boxes[box.parent].y - 1.0
-    for box in reversed(boxes):  # children stand after their parent
-        if box.children:
-            box.x = (boxes[box.children[0]].x + boxes[box.children[-1]].x) / 2
-        else:
-            box.x = float(leaves.index(box.node))
+        leaves = (other for other in boxes if other.region in box.regions)
+        box.after = sum(leaf.disagreement for leaf in leaves)

@@ -17,9 +17,8 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.shared import SharedCurve
 from granite_xai.document.chart import Chart, FeatureAxis, Mark, limits_of, value_ranks
 from granite_xai.document.svg import N_SHADES, Limits, Point, paint_curves, paint_overview
-from granite_xai.inference.nodes import tree_places
 from granite_xai.regions import Rule, rule_words
-from granite_xai.report.facts import Source, node_rule
+from granite_xai.report.facts import Source
 from granite_xai.results.values import Values
 from granite_xai.tables import Column
 
@@ -243,8 +242,7 @@ def _told_levels(curve: SharedCurve) -> IntArray:
 def _in_region(source: Source, label: str, region: int) -> SharedCurve:
     """The curve of a feature in a region, as that of this region alone."""
     curve = next(c for c in source.curves.in_region(region) if c.label == label)
-    nodes = tree_places(source.fitted.partition)
-    node = next(number for number, place in enumerate(nodes) if place.region == region)
+    node = next(box.node for box in source.boxes if box.region == region)
     mean = float(source.curves.means[region])
     return replace(curve, node=node, regions=(region,), mean=mean)
 
@@ -275,7 +273,7 @@ def curve_labels(source: Source, curves: Sequence[SharedCurve], feature: str) ->
     What the axis shows itself, conditions on its own feature, is left out where something else remains.
     """
     vocabulary = source.known.vocabulary
-    rules = [node_rule(source, curve.node) for curve in curves]
+    rules = [source.boxes[curve.node].rule for curve in curves]
     labels = []
     for curve, rule in zip(curves, rules, strict=True):
         name = source.fitted.partition[curve.regions[0]].name

@@ -7,7 +7,6 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,19 +21,20 @@ from granite_xai.algebra.catalog import meaning, title
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import UNKNOWN, OutputUnit, amount, count, with_minus
 from granite_xai.base.text import ALL_ROWS, plain, shortened
+from granite_xai.base.typing import FloatArray
 from granite_xai.curves.shared import SharedCurve, SharedCurves
+from granite_xai.displays.tree import Box, boxes_of
 from granite_xai.document.chart import FeatureAxis
 from granite_xai.estimator import Granite
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.fitting.remarks import cause
 from granite_xai.fitting.stability import UNCLEAR
-from granite_xai.inference.nodes import tree_places
-from granite_xai.regions import Rule, rule_conditions, rule_words, walk
+from granite_xai.regions import Rule, rule_conditions, rule_words
 from granite_xai.results.facts import FitFacts
 from granite_xai.results.profile import profile
 from granite_xai.results.sentences import FitFinding, OutputWords, finding_of
-from granite_xai.results.values import Explained, Values
+from granite_xai.results.values import Values
 from granite_xai.search.problem import GivenRules
 
 VERSION = 4  # of the facts
@@ -100,6 +100,11 @@ class Source:
     def known(self) -> FitFacts:
         """What the fit knows of itself."""
         return FitFacts(fitted_view(self.granite).result, self.granite.diagnostics_)
+
+    @cached_property
+    def boxes(self) -> list[Box]:
+        """The nodes of the tree, parents first."""
+        return boxes_of(self.fitted.partition)
 
     @property
     def fitted(self) -> FitResult:
@@ -248,38 +253,33 @@ def _about(source: Source) -> list[str]:
         model = model_text(source.granite.model)
         if model in ("function", "method"):
             model = plain(source.fitted.model.label)
-    sentences = [f"{model}, {count(source.fitted.table.n_columns, 'feature')}."]
-    rows = _row_counts(source)
-    of_all = f" of {rows['available']:,}" if rows["available"] > rows["search"] else ""
-    searched = f"Regions, curves and means come from {rows['search']:,}{of_all} rows (search rows)"
+    n_search, n_held_out, n_available = _row_counts(source)
+    of_all = f" of {n_available:,}" if n_available > n_search else ""
+    quality = "; no rows were held out, so that figures are corrected for sampling noise"
     estimate = source.fitted.estimate
-    if rows["held_out"]:
-        sentences.append(
-            f"{searched}, figures of quality from {rows['held_out']:,} others, set aside before "
-            "the search (held-out rows)."
+    if n_held_out:
+        quality = (
+            f", figures of quality from {n_held_out:,} others, set aside before the search "
+            "(held-out rows)"
         )
     elif estimate is not None and estimate.rows == "cross-validated":
-        sentences.append(
-            f"{searched}; how much curves describe is measured on rows left out in turn."
-        )
-    else:
-        sentences.append(
-            f"{searched}; no rows were held out, so that figures are corrected for sampling noise."
-        )
-    if source.score:
-        sentences.append(source.score)
-    return sentences
+        quality = "; how much curves describe is measured on rows left out in turn"
+    sentences = [
+        f"{model}, {count(source.fitted.table.n_columns, 'feature')}.",
+        f"Regions, curves and means come from {n_search:,}{of_all} rows (search rows){quality}.",
+        source.score,
+    ]
+    return [sentence for sentence in sentences if sentence]
 
 
-def _row_counts(source: Source) -> dict[str, int]:
-    """Rows of the table, rows that searched, and rows that had no say in finding the regions."""
+def _row_counts(source: Source) -> tuple[int, int, int]:
+    """Rows that searched, rows that had no say in finding the regions, and rows of the table."""
+    n_search = source.known.n_search_rows
+    n_available = source.granite.diagnostics_.get("rows", {}).get("available") or n_search
     estimate = source.fitted.estimate
-    n_search = sum(region.n_samples for region in source.fitted.partition)
-    available = source.granite.diagnostics_.get("rows", {}).get("available") or n_search
-    n_held_out = 0
-    if estimate is not None and estimate.rows in ("held-out", "given"):
-        n_held_out = estimate.n_rows
-    return {"available": available, "search": n_search, "held_out": n_held_out}
+    if estimate is None or estimate.rows not in ("held-out", "given"):
+        return n_search, 0, n_available
+    return n_search, estimate.n_rows, n_available
 
 
 def _score(granite: Granite, X: Any, y: Any, values: Values) -> str:
@@ -349,40 +349,24 @@ def _nodes(source: Source) -> list[dict[str, Any]]:
     said of it) and their ``text``, ``name``, ``n_samples``, ``share``, ``mean``, ``spread`` and ``stray``
     (heterogeneity).
     """
-    partition = source.fitted.partition
-    vocabulary = source.known.vocabulary
-    edges = [Rule(), *partition.rules]
-    if partition.root is not None:
-        edges = []
-        for node in walk(partition.root):
-            conditions = () if node.condition is None else ((node.column, node.condition),)
-            edges.append(Rule(conditions))
-    figures = (
-        {}
-        if source.known.figures is None
-        else {node.node: node for node in source.known.figures.nodes}
-    )
+    figures = {} if source.known.figures is None else dict(enumerate(source.known.figures.nodes))
     nodes = []
-    for number, (place, edge) in enumerate(zip(tree_places(partition), edges, strict=False)):
-        words = rule_conditions(edge, vocabulary)
-        is_region = place.region >= 0 and number > 0
-        identifier = f"region-{place.region}" if is_region else f"node-{number}"
-        below = [partition[region] for region in place.regions]
-        figure = figures.get(number)
+    for box in source.boxes:
+        figure = figures.get(box.node)
+        identifier = f"node-{box.node}" if box.region is None else f"region-{box.region}"
+        is_root = box.parent is None
         nodes.append(
             {
-                "id": identifier if number else "all",
-                "node": number,
-                "parent": place.parent if number else None,
-                "region": place.region if is_region else None,
-                "regions": list(place.regions),
-                "conditions": [
-                    [word.bounds_before, word.feature, word.predicate] for word in words
-                ],
-                "text": ", ".join(word.text for word in words),
-                "name": partition[place.region].name if is_region else "",
-                "n_samples": sum(region.n_samples for region in below),
-                "share": number_or_none(math.fsum(region.fraction for region in below)),
+                "id": "all" if is_root else identifier,
+                "node": box.node,
+                "parent": box.parent,
+                "region": None if is_root else box.region,
+                "regions": list(box.regions),
+                "conditions": _conditions(source, box.split),
+                "text": rule_words(box.split, source.known.vocabulary) if not is_root else "",
+                "name": "" if is_root else box.name,
+                "n_samples": box.n_samples,
+                "share": number_or_none(box.fraction),
                 "mean": number_or_none(None if figure is None else figure.mean),
                 "spread": number_or_none(None if figure is None else figure.spread),
                 "stray": number_or_none(None if figure is None else figure.heterogeneity),
@@ -391,31 +375,31 @@ def _nodes(source: Source) -> list[dict[str, Any]]:
     return nodes
 
 
+def _conditions(source: Source, rule: Rule) -> list[list[str]]:
+    """What stands before each feature of a rule, the feature, what is said of it."""
+    words = rule_conditions(rule, source.known.vocabulary)
+    return [[word.bounds_before, word.feature, word.predicate] for word in words]
+
+
 def _regions(source: Source) -> list[dict[str, Any]]:
     """The regions: number and name, rule (``rule``: exact), rows (``profile``: who they are) and figures."""
-    vocabulary = source.known.vocabulary
-    entries = []
     who = _profiles(source)
-    for region in source.fitted.partition:
-        conditions = rule_conditions(region.rule, vocabulary)
-        entries.append(
-            {
-                "region": region.index,
-                "name": region.name,
-                "rule": str(region.rule),
-                "words": rule_words(region.rule, vocabulary),
-                "conditions": [
-                    [word.bounds_before, word.feature, word.predicate] for word in conditions
-                ],
-                "n_samples": region.n_samples,
-                "share": number_or_none(region.fraction),
-                "mean": number_or_none(float(source.curves.means[region.index])),
-                "disagreement": number_or_none(region.disagreement),
-                "stop_reason": region.stop_reason,
-                "profile": who[region.index],
-            }
-        )
-    return entries
+    return [
+        {
+            "region": region.index,
+            "name": region.name,
+            "rule": str(region.rule),
+            "words": rule_words(region.rule, source.known.vocabulary),
+            "conditions": _conditions(source, region.rule),
+            "n_samples": region.n_samples,
+            "share": number_or_none(region.fraction),
+            "mean": number_or_none(float(source.curves.means[region.index])),
+            "disagreement": number_or_none(region.disagreement),
+            "stop_reason": region.stop_reason,
+            "profile": who[region.index],
+        }
+        for region in source.fitted.partition
+    ]
 
 
 def _profiles(source: Source) -> list[list[str]]:
@@ -428,14 +412,6 @@ def _profiles(source: Source) -> list[list[str]]:
         list(profile(source.fitted, region, predictions, target, losses, unit))
         for region in range(len(source.fitted.partition))
     ]
-
-
-def node_rule(source: Source, node: int) -> Rule:
-    """Which rows a node of the tree has; without a tree the nodes below all rows are the regions."""
-    partition = source.fitted.partition
-    if partition.root is None:
-        return partition[node - 1].rule if node else Rule()
-    return list(walk(partition.root))[node].rule
 
 
 # Curves and features -----------------------------------------------------------------------------------
@@ -453,7 +429,7 @@ def curve_facts(source: Source, curve: SharedCurve) -> dict[str, Any]:
         "role": curve.role,
         "node": curve.node,
         "regions": list(curve.regions),
-        "rule": rule_words(node_rule(source, curve.node), source.known.vocabulary),
+        "rule": rule_words(source.boxes[curve.node].rule, source.known.vocabulary),
         "n_samples": curve.n_rows,
         "mean": number_or_none(curve.mean),
         "range": number_or_none(curve.range),
@@ -464,8 +440,7 @@ def curve_facts(source: Source, curve: SharedCurve) -> dict[str, Any]:
         facts["places"] = axis.texts
         for name in ("effects", "errors", "low", "high"):
             facts[name] = rounded(axis.at_places(getattr(curve, name)))
-        shares = [curve.shares[group + 1].sum() for group in axis.groups]
-        facts["shares"] = rounded(shares)
+        facts["shares"] = rounded([curve.shares[group + 1].sum() for group in axis.groups])
     return facts
 
 
@@ -481,32 +456,34 @@ def value_facts(source: Source) -> list[dict[str, Any]]:
     for resolved in source.fitted.questions:
         explained = source.values.of_question(resolved)
         question = resolved.question
+        sizes = _without_rounding([scope.root_mean_squares for scope in explained.scopes], ROUNDING)
+        gaps = _without_rounding([scope.gaps for scope in explained.scopes], ROUNDING**2)
+        scopes = [
+            {
+                "region": in_scope.scope.region,
+                "first": rounded(of_sides[0]),
+                "second": rounded(of_sides[1]),
+                "difference": rounded(gap),
+            }
+            for in_scope, of_sides, gap in zip(explained.scopes, sizes, gaps, strict=True)
+        ]
         entries.append(
             {
                 "question": question.label,
                 "first": title(question.first.name, "first"),
                 "second": title(question.second.name, "second"),
                 "features": [":".join(names) for names in explained.sets],
-                "scopes": _scope_facts(explained),
+                "scopes": scopes,
             }
         )
     return entries
 
 
-def _scope_facts(explained: Explained) -> list[dict[str, Any]]:
-    sizes = np.stack([in_scope.root_mean_squares for in_scope in explained.scopes])
-    gaps = np.stack([in_scope.gaps for in_scope in explained.scopes])
-    sizes[np.abs(sizes) < ROUNDING * np.nan_to_num(np.abs(sizes)).max(initial=0.0)] = 0.0
-    gaps[np.abs(gaps) < ROUNDING**2 * np.nan_to_num(np.abs(gaps)).max(initial=0.0)] = 0.0
-    return [
-        {
-            "region": in_scope.scope.region,
-            "first": rounded(of_sides[0]),
-            "second": rounded(of_sides[1]),
-            "difference": rounded(gap),
-        }
-        for in_scope, of_sides, gap in zip(explained.scopes, sizes, gaps, strict=True)
-    ]
+def _without_rounding(values: Any, tolerance: float) -> FloatArray:
+    """Sizes with 0 in the place of those that are next to nothing beside the largest."""
+    sizes = np.array(values, dtype=np.float64)
+    sizes[np.abs(sizes) < tolerance * np.nan_to_num(np.abs(sizes)).max(initial=0.0)] = 0.0
+    return sizes
 
 
 def feature_facts(source: Source) -> list[dict[str, Any]]:
@@ -516,26 +493,24 @@ def feature_facts(source: Source) -> list[dict[str, Any]]:
     importance); ``hidden``: how far single rows stray from it (how far the importances differ), and
     ``hidden_in_regions``: the same inside the regions, from held-out rows where there are some.
     """
-    if source.values is None or source.known.figures is None:
-        return []
     figures = source.known.figures
+    if source.values is None or figures is None:
+        return []
     explained = source.values.of_question(source.fitted.questions[0])
-    average = np.abs(explained.scopes[0].root_mean_squares[1])
-    average[average < ROUNDING * np.nan_to_num(average).max(initial=0.0)] = 0.0
+    average = _without_rounding(np.abs(explained.scopes[0].root_mean_squares[1]), ROUNDING)
     hidden = np.array(figures.root.by_set)
     inside = np.nan_to_num(figures.by_set_inside_regions())
     if source.fitted.below_noise_floor:
         hidden = inside = np.zeros_like(hidden)
-    entries = []
-    for number, names in enumerate(explained.sets):
-        entries.append(
-            {
-                "feature": ":".join(names),
-                "average": number_or_none(float(average[number])),
-                "hidden": figures.size([float(hidden[number])]),
-                "hidden_in_regions": figures.size([float(inside[number])]),
-            }
-        )
+    entries = [
+        {
+            "feature": ":".join(names),
+            "average": number_or_none(float(average[number])),
+            "hidden": figures.size([float(hidden[number])]),
+            "hidden_in_regions": figures.size([float(inside[number])]),
+        }
+        for number, names in enumerate(explained.sets)
+    ]
     return sorted(entries, key=lambda entry: -max(entry["hidden"], FAINT * (entry["average"] or 0)))
 
 
@@ -567,24 +542,23 @@ def _stability(source: Source) -> dict[str, Any] | None:
     stability = source.fitted.stability
     if stability is None or stability.searches == 0:
         return None
-    splits = [
-        {
-            "rule": split.where,
-            "feature": split.column,
-            "cut": split.words or split.cut,
-            "times": split.count,
-            "verdict": split.verdict or UNCLEAR,
-            "between": split.cuts,
-            "instead": split.instead or "",
-        }
-        for split in stability.splits
-    ]
     return {
         "score": stability.score,
         "low": stability.low,
         "high": stability.high,
         "searches": stability.searches,
-        "splits": splits,
+        "splits": [
+            {
+                "rule": split.where,
+                "feature": split.column,
+                "cut": split.words or split.cut,
+                "times": split.count,
+                "verdict": split.verdict or UNCLEAR,
+                "between": split.cuts,
+                "instead": split.instead or "",
+            }
+            for split in stability.splits
+        ],
     }
 
 
@@ -631,20 +605,16 @@ def _single_rows(granite: Granite, rows: Any) -> list[dict[str, Any]]:
         position = np.array([number])
         row = granite.explain_row(table.take(position).native)
         row = replace(row, row=table.row_labels(position)[0])
-        entries.append(
-            {"region": row.region, "sentences": row.sentences(), "parts": _parts_of_row(row)}
-        )
+        weaker = row.order[MOST_PARTS:]
+        parts = [
+            (row.sets[i], row.values[i], float(row.contributions[i]))
+            for i in row.order[:MOST_PARTS]
+        ]
+        if len(weaker):
+            parts.append(("all others", "", float(row.contributions[weaker].sum())))
+        parts.append(("interactions", "", float(row.rest)))
+        entries.append({"region": row.region, "sentences": row.sentences(), "parts": parts})
     return entries
-
-
-def _parts_of_row(row: Any) -> list[tuple[str, str, float]]:
-    strongest: Sequence[int] = row.order[:MOST_PARTS]
-    weaker = row.order[MOST_PARTS:]
-    parts = [(row.sets[i], row.values[i], float(row.contributions[i])) for i in strongest]
-    if len(weaker):
-        parts.append(("all others", "", float(row.contributions[weaker].sum())))
-    parts.append(("interactions", "", float(row.rest)))
-    return parts
 
 
 # How it was made ---------------------------------------------------------------------------------------
@@ -656,15 +626,15 @@ def _made(source: Source, seconds: float) -> dict[str, Any]:
     diagnostics = granite.diagnostics_
     of_fit = diagnostics["model"]
     usage = getattr(source.fitted.model, "usage", None)  # with what the report itself asked
-    rows = _row_counts(source)
+    n_search, n_held_out, n_available = _row_counts(source)
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "settings": _settings(granite),
         "model": "not given" if granite.model is None else _setting_text(granite.model),
         "explained": plain(source.fitted.model.label),
-        "rows": rows["search"],
-        "held_out": rows["held_out"],
-        "available": rows["available"],
+        "rows": n_search,
+        "held_out": n_held_out,
+        "available": n_available,
         "columns": source.fitted.table.n_columns,
         "seed": diagnostics.get("seed"),
         "evaluations": (diagnostics.get("evaluations") or {}).get("path"),

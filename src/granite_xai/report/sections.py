@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from granite_xai.algebra.influence import Interactions
@@ -135,9 +135,11 @@ class Section:
 
 def sections_of(source: Source, facts: Mapping[str, Any]) -> list[Section]:
     """The sections of a report behind its finding, those without content left out."""
+    regions = facts["regions"]
+    cards = [_region_card(source, facts, region) for region in regions if len(regions) > 1]
     sections = [
         *_curve_sections(source),
-        _regions_section(source, facts),
+        Section("regions", f"The {len(regions)} regions", "The regions", cards),
         _splits_section(facts),
         _rows_section(source, facts),
         _trust_section(facts),
@@ -149,38 +151,28 @@ def sections_of(source: Source, facts: Mapping[str, Any]) -> list[Section]:
 def opening(source: Source, facts: Mapping[str, Any]) -> list[Block]:
     """The finding, and how much of the model curves describe."""
     finding = facts["finding"]
+    sentences = [
+        *finding["doubts"],
+        finding["details"],
+        finding["benefit"],
+        *finding["by_question"],
+    ]
     blocks: list[Block] = [Lead(finding["headline"])]
-    blocks += [Paragraph(doubt, "text") for doubt in finding["doubts"]]
-    blocks += [Paragraph(finding["details"], "text"), Paragraph(finding["benefit"], "text")]
-    blocks += [Paragraph(sentence, "text") for sentence in finding["by_question"]]
+    blocks += [Paragraph(sentence, "text") for sentence in sentences if sentence]
     described = source.finding.described
-    is_told = source.finding.is_effect and finding["outcome"] == "regions"
-    if described is not None and is_told:
-        what = _description_words(source)
-        overall = max(described.overall, 0.0)
-        in_regions = max(described.in_regions, 0.0)
-        by_region = f"{what} by region, where regions differ"
-        if not source.curves.differs:
-            by_region = f"{what}, and the mean prediction of each region"
-        blocks.append(
-            Table(
-                ["described", "share of the model"],
-                [
-                    [f"{what} for all rows", Bar(share(overall), overall)],
-                    [by_region, Bar(in_regions_text(described).share, in_regions)],
-                ],
-                left=(0,),
-            )
-        )
-    return [block for block in blocks if not isinstance(block, Paragraph) or block.text]
-
-
-def _description_words(source: Source) -> str:
-    """What describes the model, in words."""
+    if described is None or not source.finding.is_effect or finding["outcome"] != "regions":
+        return blocks
     influence = source.fitted.questions[0].question.first.influence
+    what = "one curve per feature" if influence.key == "individual" else "one effect per group"
     if isinstance(influence, Interactions):
-        return f"the effects of up to {influence.order} features"
-    return "one curve per feature" if influence.key == "individual" else "one effect per group"
+        what = f"the effects of up to {influence.order} features"
+    by_region = f"{what} by region, where regions differ"
+    if not source.curves.differs:
+        by_region = f"{what}, and the mean prediction of each region"
+    overall = max(described.overall, 0.0)
+    in_regions = Bar(in_regions_text(described).share, max(described.in_regions, 0.0))
+    rows = [[f"{what} for all rows", Bar(share(overall), overall)], [by_region, in_regions]]
+    return [*blocks, Table(["described", "share of the model"], rows, left=(0,))]
 
 
 # Curves ------------------------------------------------------------------------------------------------
@@ -189,25 +181,21 @@ def _description_words(source: Source) -> str:
 def _curve_sections(source: Source) -> list[Section]:
     """Features that differ by region, each in one chart; those that divide the regions; those that do neither."""
     curves = source.curves
-    drawn = {curve.label for curve in curves.everywhere if curve.column is not None}
     main = source.finding.main_feature
     by_range = {label: max(c.range for c in curves.of(label)) for label in curves.labels}
     differ = sorted(curves.differs, key=lambda label: (label != main, -by_range[label]))
     dividing = source.known.dividing
     same = [label for label in curves.same if by_range[label] > 0 and label not in dividing]
     hardly = [label for label in curves.hardly if label not in dividing]
-    large: list[Block | Figure | Card] = []
     compared = both_explanations(source)
-    if compared is not None:
-        large.append(compared)
-    of_many = [label for label in differ if label in drawn]
-    for label in of_many[:MOST_LARGE]:
+    large: list[Block | Figure | Card] = [] if compared is None else [compared]
+    with_chart = [label for label in differ if label in source.drawn]
+    for label in with_chart[:MOST_LARGE]:
         chart = FeatureChart(source, label)
         if len(chart.curves) > 1:
             large.append(chart.figure("", "half" if large else "whole"))
-    if of_many[MOST_LARGE:]:
-        large.append(_without_chart(of_many[MOST_LARGE:]))
-    joint = [label for label in differ if label not in drawn]
+    large += _without_chart(with_chart[MOST_LARGE:])
+    joint = [label for label in differ if label not in source.drawn]
     if joint:
         text = f"The effects of {_names(joint)} differ by region, too; they have no curve."
         large.append(Paragraph(text))
@@ -215,19 +203,14 @@ def _curve_sections(source: Source) -> list[Section]:
     if large:
         title = "Both explanations of the main feature"
         if differ:
-            title = f"{_names(differ, MOST_IN_TITLE)} {'differs' if len(differ) == 1 else 'differ'} by region"
+            verb = "differs" if len(differ) == 1 else "differ"
+            title = f"{_names(differ, MOST_IN_TITLE)} {verb} by region"
         sections.append(Section("differ", title, "What differs by region", large))
-    elif same and not dividing and same[0] in drawn:
-        chart = FeatureChart(source, same[0])
+    elif same and not dividing and same[0] in source.drawn:
+        title = f"The effect of {same[0]}"
         band = "Shaded: where the curves of nine rows in ten lie, each moved to the same mean."
-        sections.append(
-            Section(
-                "differ",
-                f"The effect of {same[0]}",
-                f"The effect of {same[0]}",
-                [chart.figure(band)],
-            )
-        )
+        figure = FeatureChart(source, same[0]).figure(band)
+        sections.append(Section("differ", title, title, [figure]))
         same = same[1:]
     if dividing:
         title = f"{_names(dividing, MOST_IN_TITLE)} {DIVIDES[len(dividing) > 1]}"
@@ -240,48 +223,33 @@ def _curve_sections(source: Source) -> list[Section]:
     where = "The same everywhere" if differ and same else "Other features"
     title = f"{where}: {_names(same, MOST_IN_TITLE)}" if same else where
     sections.append(Section("same", title, where, blocks))
-    return _with_hints(sections)
+    # The first chart says how charts are read, and the first with thin parts what these are.
+    blocks = [block for section in sections for block in section.blocks]
+    figures = [block for block in blocks if isinstance(block, Figure)]
+    for figure in figures[:1]:
+        figure.hint = READING
+    for figure in [figure for figure in figures if figure.has_outer][:1]:
+        figure.caption = f"{figure.caption} {TOLD_RANGE}".strip()
+    return sections
 
 
 def _small_charts(source: Source, labels: Sequence[str]) -> list[Block | Figure | Card]:
     """Charts of features that have one curve, on one scale, and the names of further ones."""
-    drawn = [curve.label for curve in source.curves.everywhere if curve.column is not None]
-    charts = [FeatureChart(source, label, True) for label in labels if label in drawn][:MOST_SMALL]
-    blocks: list[Block | Figure | Card] = []
-    if charts:
-        ends = [chart.limits for chart in charts]
-        limits = (min(low for low, _ in ends), max(high for _, high in ends))
-        blocks += [
-            chart.figure(_range_text(source, chart.curves[0].range), "third", limits)
-            for chart in charts
-        ]
-    others = [label for label in labels if label not in {chart.label for chart in charts}]
-    if others:
-        blocks.append(_without_chart(others))
-    return blocks
+    drawn = [label for label in labels if label in source.drawn][:MOST_SMALL]
+    charts = [FeatureChart(source, label, is_effect=True) for label in drawn]
+    ends = [chart.limits for chart in charts]
+    limits = (min(ends)[0], max(high for _, high in ends)) if ends else None
+    figures = []
+    for chart in charts:
+        size = source.output.unit.effect(chart.curves[0].range, bare=True)
+        figures.append(chart.figure(f"Range {size}.", "third", limits))
+    return [*figures, *_without_chart([label for label in labels if label not in drawn])]
 
 
-def _without_chart(labels: Sequence[str]) -> Paragraph:
+def _without_chart(labels: Sequence[str]) -> list[Paragraph]:
+    """Names of features whose chart is not shown."""
     whose = "its" if len(labels) == 1 else "their"
-    return Paragraph(f"Without a chart of {whose} own: {_names(labels)}.")
-
-
-def _with_hints(sections: Sequence[Section]) -> list[Section]:
-    """The first chart says how charts are read, and the first with thin parts what these are."""
-    reading, told_range = READING, TOLD_RANGE
-    hinted = []
-    for section in sections:
-        blocks = list(section.blocks)
-        for place, block in enumerate(blocks):
-            if isinstance(block, Figure):
-                caption = block.caption
-                if block.has_outer and told_range:
-                    caption = f"{caption} {told_range}".strip()
-                    told_range = ""
-                blocks[place] = replace(block, caption=caption, hint=reading)
-                reading = ""
-        hinted.append(replace(section, blocks=blocks))
-    return hinted
+    return [Paragraph(f"Without a chart of {whose} own: {_names(labels)}.")] if labels else []
 
 
 def _names(labels: Sequence[str], most: int = MOST_NAMED) -> str:
@@ -292,56 +260,35 @@ def _names(labels: Sequence[str], most: int = MOST_NAMED) -> str:
     return word_list([*shown, f"{n_more} more"] if n_more else shown)
 
 
-def _range_text(source: Source, size: float) -> str:
-    return f"Range {source.output.unit.effect(size, bare=True)}."
-
-
 # Regions -----------------------------------------------------------------------------------------------
 
 
-def _regions_section(source: Source, facts: Mapping[str, Any]) -> Section:
-    """A card a region with what is only its own."""
-    regions = facts["regions"]
-    cards = []
-    if len(regions) > 1:
-        cards = [_region_card(source, facts, region) for region in regions]
-    return Section("regions", f"The {len(regions)} regions", "The regions", cards)
-
-
 def _region_card(source: Source, facts: Mapping[str, Any], region: Mapping[str, Any]) -> Card:
+    """A region with what is only its own."""
     number = region["region"]
     unit = source.output.unit
-    own = region_sentences(source.known, number, source.output)
-    node = next(node for node in facts["nodes"] if node["region"] == number)
+    everywhere = facts["nodes"][0]
+    here = next(node for node in facts["nodes"] if node["region"] == number)
     figures = f"Mean prediction {unit.level(region['mean'], bare=True)}"
-    if facts["nodes"][0]["mean"] is not None:
-        figures += f" (all rows: {unit.level(facts['nodes'][0]['mean'], bare=True)})"
-    if node["stray"] is not None:
+    if everywhere["mean"] is not None:
+        figures += f" (all rows: {unit.level(everywhere['mean'], bare=True)})"
+    if here["stray"] is not None:
         noun = "rows stray" if source.is_per_row else "difference"
-        figures += (
-            f"; {noun} {source.size(node['stray'])} ({source.size(facts['nodes'][0]['stray'])})"
-        )
-    blocks: list[Block] = []
-    if own:
-        blocks.append(Paragraph(own[0], "lead"))
-        blocks.append(Paragraph(" ".join(own[1:MOST_SENTENCES])))
-    blocks.append(Paragraph(f"{figures}."))
+        figures += f"; {noun} {source.size(here['stray'])} ({source.size(everywhere['stray'])})"
+    sentences = region_sentences(source.known, number, source.output)
+    blocks: list[Block] = [Paragraph(sentence, "lead") for sentence in sentences[:1]]
+    blocks += [Paragraph(sentence) for sentence in sentences[1:MOST_SENTENCES]]
     exact = [Paragraph(region["rule"], "code")]
     if region["stop_reason"]:
         exact.append(Paragraph(f"Not split further: {stop_reason_words(region['stop_reason'])}."))
     exact += [Paragraph(sentence) for sentence in region["profile"]]
-    blocks.append(Fold("Exact rule, and who is in it", exact))
+    blocks += [Paragraph(f"{figures}."), Fold("Exact rule, and who is in it", exact)]
     aside = f"region {number} · {share(region['share'])} of the rows"
     if region["n_samples"] < FEW_ROWS:
         aside += ", few: take it as a hint"
-    return Card(
-        number,
-        f"region-{number}",
-        [] if region["name"] else region["conditions"],
-        region["name"] or region["words"],
-        aside,
-        [block for block in blocks if not isinstance(block, Paragraph) or block.text],
-    )
+    conditions = [] if region["name"] else region["conditions"]
+    label = region["name"] or region["words"]
+    return Card(number, f"region-{number}", conditions, label, aside, blocks)
 
 
 # The ledger --------------------------------------------------------------------------------------------
@@ -364,17 +311,17 @@ def _splits_section(facts: Mapping[str, Any]) -> Section:
         rows.append([where, described, _share(line["removed"]), again, instead])
     heads = ["split", "describes", "removes", "found again", "otherwise"]
     blocks: list[Block] = [Table(heads, rows, left=(0, 1, 2, 3, 4))] if rows else []
-    untaken = [line for line in facts["splits"] if line["region"] >= 0]
-    if untaken and rows:
-        cuts = [
-            [
-                RegionLabel(line["region"], line["where_words"]),
-                line["cut_words"] or "–",
-                _share(line["removed"]),
-                line["reason"],
-            ]
-            for line in untaken
+    cuts = [
+        [
+            RegionLabel(line["region"], line["where_words"]),
+            line["cut_words"] or "–",
+            _share(line["removed"]),
+            line["reason"],
         ]
+        for line in facts["splits"]
+        if line["region"] >= 0
+    ]
+    if cuts and rows:
         heads = ["region", "best further cut", "would remove", "not made"]
         blocks.append(Fold("Cuts that were not made", [Table(heads, cuts, left=(0, 1, 2, 3))]))
     return Section("splits", "What each split adds", "What each split adds", blocks)
@@ -389,10 +336,8 @@ def _share(value: float | None) -> str:
 
 def _rows_section(source: Source, facts: Mapping[str, Any]) -> Section:
     """Effects of all features on all rows, what averages hide, and single rows."""
-    blocks: list[Block | Figure | Card] = []
     overview = overview_figure(source)
-    if overview is not None:
-        blocks.append(overview)
+    blocks: list[Block | Figure | Card] = [] if overview is None else [overview]
     blocks += _features_tables(source, facts)
     blocks += [_row_card(source, facts, row) for row in facts["rows"]]
     return Section("rows", "All features and rows", "All features and rows", blocks)
@@ -403,22 +348,19 @@ def _features_tables(source: Source, facts: Mapping[str, Any]) -> list[Block]:
     features = facts["features"]
     if len(features) < 2:
         return []
-    unit = source.unit
-    names = facts["values"][0]
+    values = facts["values"][0]
     heads = ["feature", "average effect", "what it hides"]
     if not source.is_per_row:
-        heads = ["feature", names["second"], f"difference to {names['first']}"]
+        heads = ["feature", values["second"], f"difference to {values['first']}"]
     if len(facts["regions"]) > 1:
         heads.append("in regions")
     keys = ["average", "hidden", "hidden_in_regions"][: len(heads) - 1]
-    largest = max([feature[key] or 0.0 for feature in features for key in keys] or [0.0]) or 1.0
+    sizes = [[feature[key] or 0.0 for key in keys] for feature in features]
+    largest = max(map(max, sizes)) or 1.0
     rows = []
-    for feature in features:
-        cells = [
-            Bar(unit.effect(feature[key] or 0.0, bare=True), (feature[key] or 0.0) / largest)
-            for key in keys
-        ]
-        rows.append([feature["feature"], *cells])
+    for feature, of_feature in zip(features, sizes, strict=True):
+        bars = [Bar(source.unit.effect(size, bare=True), size / largest) for size in of_feature]
+        rows.append([feature["feature"], *bars])
     tables: list[Block] = [Table(heads, rows[:MOST_LISTED], left=(0,))]
     if rows[MOST_LISTED:]:
         more = Table(heads, rows[MOST_LISTED:], left=(0,))
@@ -489,22 +431,17 @@ def _words_section(facts: Mapping[str, Any]) -> Section:
     """A glossary, and how the report was made."""
     meanings = []
     for question in facts["questions"]:
-        first = question["first"]
-        second = question["second"]
+        first, second = question["first"], question["second"]
         kept = ""
         if question["kept"]:
             kept = (
                 f"; {share(question['kept'])} of it would remain if the model had no interactions"
             )
-        meanings.append(
-            [
-                f"{first['name']} and {second['name']}",
-                (
-                    f"{first['name']}: {first['meaning']}. {second['name']}: {second['meaning']}. They differ where "
-                    f"{question['cause']}{kept}."
-                ),
-            ]
+        meaning = (
+            f"{first['name']}: {first['meaning']}. {second['name']}: {second['meaning']}. They differ where "
+            f"{question['cause']}{kept}."
         )
+        meanings.append([f"{first['name']} and {second['name']}", meaning])
     glossary = Table(["word", "meaning"], [*meanings, *map(list, GLOSSARY)], left=(0, 1))
     blocks = [Fold("Glossary", [glossary]), made_block(facts)]
     return Section(
