@@ -248,24 +248,25 @@ class Tree:
         cells = [["", *self.head]]
         for line in _first(self.lines, NODES_SHOWN):
             label = shortened(f"{line.branch}{plain(line.label)}", LONGEST_LABEL)
-            cells.append([label, *(plain(figure) for figure in line.figures)])
+            cells.append([label, *map(plain, line.figures)])
         return "\n".join([aligned(cells), *_more(self.lines, NODES_SHOWN)])
 
     def as_html(self) -> str:
         """For a notebook."""
-        cells = [["region", *map(_cell_html, self.head)]]
-        for line in _first(self.lines, NODES_SHOWN):
-            label = 2 * line.depth * INDENT + line.label.html()
-            cells.append([label, *map(_cell_html, line.figures)])
-        return _table_html(cells, left=(0,)) + _more_html(self.lines, NODES_SHOWN)
+        return _table_html(self._cells(_cell_html), left=(0,)) + _more_html(self.lines, NODES_SHOWN)
 
     def as_markdown(self) -> str:
         """For a model card."""
-        cells = [["region", *map(_escaped, self.head)]]
+        table = _table_markdown(self._cells(_escaped))
+        return "\n\n".join([table, *_more(self.lines, NODES_SHOWN)])
+
+    def _cells(self, written: Callable[[object], str]) -> list[list[str]]:
+        """Lines of cells; labels are indented."""
+        cells = [["region", *map(written, self.head)]]
         for line in _first(self.lines, NODES_SHOWN):
-            label = 2 * line.depth * INDENT + _escaped(line.label)
-            cells.append([label, *map(_escaped, line.figures)])
-        return "\n\n".join([_table_markdown(cells), *_more(self.lines, NODES_SHOWN)])
+            label = 2 * line.depth * INDENT + written(line.label)
+            cells.append([label, *map(written, line.figures)])
+        return cells
 
 
 Entry = TypeVar("Entry")

@@ -38,7 +38,6 @@ from granite_xai.document.figure import (
     grid_of,
     key,
     look_of,
-    most_columns,
     paint_line,
     sheet,
 )
@@ -231,7 +230,7 @@ class EffectDisplay(Drawn):
         """
         n_features = len(self.panels)
         n_scopes = len(self.panels[0])
-        lines, columns = grid_of(n_scopes, most_columns(ax, NARROWEST))
+        lines, columns = grid_of(ax, n_scopes, NARROWEST)
         grid = (lines * n_features, columns)
         places = [
             line * lines * columns + scope

@@ -26,7 +26,6 @@ from granite_xai.document.figure import (
     drawn_labels,
     framed,
     grid_of,
-    most_columns,
     set_title,
     sheet,
     tidy,
@@ -108,27 +107,23 @@ class ImportanceDisplay(Drawn):
             Bars a panel, at most.
         """
         whole_number("max_features", max_features, at_least=1)
-        resolved = chosen_question(g, question)
-        question_sides = (resolved.question.first, resolved.question.second)
-        sides = sides_shown(question_sides, explanations, _is_effect)
+        compared = chosen_question(g, question).question
+        sides = sides_shown((compared.first, compared.second), explanations, _is_effect)
         behavior = _common_behavior(sides)
         if features is not None:
-            sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
+            sides = tuple(side.with_influence(Individual(features)) for side in sides)
         shown = Values.of_rows(g, X, y, sides, max_samples, sample_weight)
         explained = shown.explained(sides)
         values = np.stack([in_scope.sizes for in_scope in explained.scopes])
         errors = np.stack([in_scope.errors for in_scope in explained.scopes])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
-        measure = MEASURES[behavior]
-        if behavior == "risk":
-            measure += " by knowing the feature"
         return cls(
             scopes=shown_scopes(shown),
-            sets=tuple(explained.sets[i] for i in order),
+            sets=tuple(explained.sets[place] for place in order),
             names=explained.names,
             values=values[:, :, order],
             errors=errors[:, :, order],
-            measure=measure,
+            measure=MEASURES[behavior] + " by knowing the feature" * (behavior == "risk"),
             table=shown.table,
         )
 
@@ -145,25 +140,26 @@ class ImportanceDisplay(Drawn):
         """
         layered = choose("kind", kind, KINDS) == "layered" and len(self.scopes) > 1
         panels = 2 if layered else len(self.scopes)
-        labels = set_labels(self.sets)
-        grid = grid_of(panels, most_columns(ax, 2.0))
+        names = [" and ".join(members) for members in self.sets]
+        labels = [wrapped(label, 26, 3) for label in drawn_labels(names)]
+        grid = grid_of(ax, panels, 2.0)
         line = 0.36 + 0.08 * max(label.count("\n") for label in labels)
         height = max(2.2, line * len(self.sets) + 1.3) * grid[0] + 0.8
         size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height)
         drawn = sheet(ax, range(panels), grid, size)
         palette = drawn.palette
         regions = self.scopes[1:] if layered else ()
-        for i, panel in enumerate(drawn.axes):
+        for place, panel in enumerate(drawn.axes):
             self._dress(panel, labels, palette)
-            panel.tick_params(labelleft=i % drawn.columns == 0)  # names only on the left
-            if i >= panels - drawn.columns:
+            panel.tick_params(labelleft=place % drawn.columns == 0)  # names only on the left
+            if place >= panels - drawn.columns:
                 panel.set_xlabel(self.measure, fontsize=SMALL + 1)
-            if layered and i:
+            if layered and place:
                 self._draw_layers(panel, palette)
                 set_title(panel, f"{count(len(regions), 'region')}, one color each")
             else:
-                self._draw_pairs(panel, i, palette)
-                set_title(panel, title_of(self.scopes[i]))
+                self._draw_pairs(panel, place, palette)
+                set_title(panel, title_of(self.scopes[place]))
         headline = f"Importance by {shown_names(self.names)}, on all rows"
         if len(self.scopes) > 1:
             headline += f" and in {count(len(self.scopes) - 1, 'region')}"
@@ -285,12 +281,6 @@ def _common_behavior(sides: Sequence[Explainer]) -> str:
         argument="explanations",
         hint="Choose explanations of the same behavior, such as 'pfi' and 'cfi'.",
     )
-
-
-def set_labels(sets: Sequence[tuple[str, ...]]) -> list[str]:
-    """Names of sets as labels of a vertical axis."""
-    names = [" and ".join(members) for members in sets]
-    return [wrapped(label, 26, 3) for label in drawn_labels(names)]
 
 
 def _side_color(side: int, palette: Palette) -> str:

@@ -19,22 +19,20 @@ from granite_xai.base.limits import require_evaluations
 from granite_xai.base.numbers import amount
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.text import wrapped
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.grids import ice_curves
 from granite_xai.displays.effects import LevelsShown
 from granite_xai.displays.shown import shown_scopes, title_of
-from granite_xai.document.chart import BLUE, GREY, ORANGE, FeatureAxis
+from granite_xai.document.chart import BLACK, BLUE, GREY, ORANGE, FeatureAxis
 from granite_xai.document.figure import (
     SMALL,
-    Axes,
     Drawn,
-    Palette,
+    Sheet,
     drawn_labels,
     dress,
     framed,
     grid_of,
     key,
-    most_columns,
     set_title,
     sheet,
 )
@@ -197,63 +195,90 @@ class InteractionDisplay(Drawn):
         """
         kind = "surface" if self.surfaces else choose("kind", kind, KINDS)
         width, height, most = PANELS[kind]
-        grid = grid_of(len(self.scopes), most_columns(ax, width - 0.8, most))
-        names_inches = 0.0
-        if kind == "heatmap":
-            names_inches = 0.08 * min(LONGEST_NAME, max(map(len, self.names)))
+        grid = grid_of(ax, len(self.scopes), width - 0.8, most)
+        letters = min(LONGEST_NAME, max(map(len, self.names))) if kind == "heatmap" else 0
         size = (
-            max(5.2, width * grid[1]) + 0.8 + names_inches,
-            height * grid[0] + 0.9 + names_inches,
+            max(5.2, width * grid[1]) + 0.8 + 0.08 * letters,
+            height * grid[0] + 0.9 + 0.08 * letters,
         )
         drawn = sheet(ax, range(len(self.scopes)), grid, size)
         for panel, scope in zip(drawn.axes, self.scopes, strict=True):
             set_title(panel, title_of(scope))
         measure = MEASURES[self.behavior]
-        legend: list[Any] = []
-        colors = None
         if kind == "network":
-            labels = [wrapped(label, 14, 4) for label in drawn_labels(self.names, 32)]
-            for panel, matrix in zip(drawn.axes, self.matrices, strict=True):
-                _draw_network(panel, labels, matrix, *self._largest, drawn.palette)
-            legend = self._legend()
+            legend = self._draw_networks(drawn)
             headline = f"What features do alone (discs) and only together (lines): {measure}"
-        elif kind == "heatmap":
-            colors = self._draw_heatmaps(drawn.axes, drawn.columns, drawn.palette)
+            return self._keep(drawn, ax, headline, legend)
+        if kind == "heatmap":
+            colors = self._draw_heatmaps(drawn)
             headline = "What features do alone (diagonal) and only together (below it)"
         else:
-            colors = self._draw_surfaces(drawn.axes, drawn.columns, drawn.palette)
+            colors = self._draw_surfaces(drawn)
+            measure = "interaction effect"
             names = " and ".join(drawn_labels(self.names, 40))
             headline = f"What {names} do to the prediction only together"
-            measure = "interaction effect"
-        if colors is not None:
-            bar = drawn.figure.colorbar(colors, ax=list(drawn.axes), shrink=0.8, pad=0.02)
-            bar.set_label(measure, fontsize=SMALL + 1)
-            bar.ax.tick_params(labelsize=SMALL)
-        return self._keep(drawn, ax, headline, legend)
+        bar = drawn.figure.colorbar(colors, ax=list(drawn.axes), shrink=0.8, pad=0.02)
+        bar.set_label(measure, fontsize=SMALL + 1)
+        bar.ax.tick_params(labelsize=SMALL)
+        return self._keep(drawn, ax, headline)
 
     @property
     def _largest(self) -> tuple[float, float]:
         """The largest influence of a feature alone and of a pair in any scope; 1 where all are 0."""
         sizes = np.abs(self.matrices)
         alone = np.eye(len(self.names), dtype=bool)
-        return (
-            float(sizes[:, alone].max()) or 1.0,
-            float(sizes[:, ~alone].max(initial=0.0)) or 1.0,
-        )
+        return float(sizes[:, alone].max()) or 1.0, float(sizes[:, ~alone].max(initial=0.0)) or 1.0
 
-    def _legend(self) -> list[Any]:
+    def _draw_networks(self, drawn: Sheet) -> list[Any]:
+        """Features as discs whose area, pairs as lines whose width is proportional to the influence; their legend.
+
+        Features stand on a circle, from the top clockwise.
+        """
+        labels = [wrapped(label, 14, 4) for label in drawn_labels(self.names, 32)]
+        n_letters = max(len(line) for line in "\n".join(labels).split("\n"))
+        half_width = 1.3 + 0.08 * n_letters
+        half_height = 1.45 + 0.22 * max(label.count("\n") for label in labels)
         alone, together = self._largest
+        angles = np.pi / 2 - 2 * np.pi * np.arange(len(labels)) / len(labels)
+        places = np.column_stack([np.cos(angles), np.sin(angles)])  # (features, 2)
+        x, y = places.T
+        disc: dict[str, Any] = {"edgecolor": drawn.palette.paper, "linewidth": 0.8, "zorder": 2}
+        for ax, matrix in zip(drawn.axes, self.matrices, strict=True):
+            ax.set_axis_off()
+            ax.set_aspect("equal")
+            ax.set(xlim=(-half_width, half_width), ylim=(-half_height, half_height))
+            colors = np.where(matrix >= 0, BLUE, ORANGE)
+            for pair in combinations(range(len(labels)), 2):
+                look: dict[str, Any] = {"color": str(colors[pair]), "alpha": LINE_ALPHA}
+                look["linewidth"] = WIDEST_LINE * abs(matrix[pair]) / together
+                ax.plot(*places[list(pair)].T, solid_capstyle="round", zorder=1, **look)
+            areas = LARGEST_DISC * np.abs(np.diag(matrix)) / alone
+            ax.scatter(x, y, s=areas, color=np.diag(colors).tolist(), **disc)
+            ax.scatter(x, y, s=8, color=drawn.palette.ink, zorder=3)
+            for place, area, label in zip(places, areas, labels, strict=True):
+                side = np.where(np.abs(place) < (0.25, 0.9), 0, np.sign(place)).astype(int)
+                distance = np.sqrt(area / np.pi) + 4.0  # points from the centre of the disc
+                ax.annotate(
+                    label,
+                    place,
+                    xytext=distance * place,
+                    textcoords="offset points",
+                    ha=("center", "left", "right")[side[0]],
+                    va=("center", "bottom", "top")[side[1]],
+                    fontsize=SMALL,
+                    zorder=4,
+                )
         line: dict[str, Any] = {"linewidth": WIDEST_LINE / 2}
-        disc = {"linestyle": "none", "marker": "o", "markersize": 11}
+        dot = {"linestyle": "none", "marker": "o", "markersize": 11}
         legend = [
-            key(f"feature alone: up to {amount(alone)}", color=BLUE, **disc),
+            key(f"feature alone: up to {amount(alone)}", color=BLUE, **dot),
             key(f"pair together: up to {amount(together)}", color=BLUE, alpha=LINE_ALPHA, **line),
         ]
         if (self.matrices < 0).any():
             legend.append(key("negative: they overlap", color=ORANGE, alpha=0.7, **line))
         return legend
 
-    def _draw_heatmaps(self, axes: Sequence[Axes], columns: int, palette: Palette) -> Any:
+    def _draw_heatmaps(self, drawn: Sheet) -> Any:
         """One heat map a panel, with the same colours in all of them, which a colour bar explains."""
         from matplotlib.colors import FuncNorm
 
@@ -261,47 +286,50 @@ class InteractionDisplay(Drawn):
         is_shown = np.tri(len(names), dtype=bool)
         largest = max(self._largest)
         signed = self.behavior != Local.key  # the mean size of a local effect is never negative
-        for place, (ax, matrix) in enumerate(zip(axes, self.matrices, strict=True)):
+        for place, (ax, matrix) in enumerate(zip(drawn.axes, self.matrices, strict=True)):
             # Pairs are mostly much weaker than features alone: colour grows with the root of an
             # influence, and the numbers say how large it is.
-            norm = FuncNorm(
-                (_signed_root, _signed_square), vmin=-largest if signed else 0.0, vmax=largest
-            )
+            roots = (_signed_root, _signed_square)
             ax.imshow(
                 np.where(is_shown, matrix, np.nan),
                 cmap="PuOr" if signed else "Blues",
-                norm=norm,
+                norm=FuncNorm(roots, vmin=-largest if signed else 0.0, vmax=largest),
                 aspect="equal",
             )
             ax.set_xticks(range(len(names)), names, rotation=90, fontsize=SMALL)
             ax.set_yticks(range(len(names)), names, fontsize=SMALL)
-            is_in_last_line = place + columns >= len(axes)
-            ax.tick_params(length=0, labelleft=place % columns == 0, labelbottom=is_in_last_line)
+            is_in_last_line = place + drawn.columns >= len(drawn.axes)
+            is_first = place % drawn.columns == 0
+            ax.tick_params(length=0, labelleft=is_first, labelbottom=is_in_last_line)
             ax.spines[:].set_visible(False)
             if len(names) > MOST_NUMBERED:
                 continue
             for line, column in np.argwhere(is_shown).tolist():
                 value = matrix[line, column]
-                color = "white" if abs(value) > 0.4 * largest else "#222222"
-                text = cell_text(value, largest)
-                ax.text(column, line, text, ha="center", va="center", fontsize=5.5, color=color)
-        return axes[0].images[0]
+                color = "white" if abs(value) > 0.4 * largest else BLACK
+                look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5.5}
+                ax.text(column, line, cell_text(value, largest), color=color, **look)
+        return drawn.axes[0].images[0]
 
-    def _draw_surfaces(self, axes: Sequence[Axes], columns: int, palette: Palette) -> Any:
+    def _draw_surfaces(self, drawn: Sheet) -> Any:
         """Coloured cells around each pair of values, with the same colours in every panel."""
         largest = max(float(np.abs(s.values).max(initial=0.0)) for s in self.surfaces) or 1.0
         across, up = self.axes_of_pair
-        for place, (ax, surface) in enumerate(zip(axes, self.surfaces, strict=True)):
-            x, y, values = _cells(surface, across, up)
-            ax.pcolormesh(x, y, values, cmap="PuOr", vmin=-largest, vmax=largest, rasterized=True)
+        look: dict[str, Any] = {"cmap": "PuOr", "vmin": -largest, "vmax": largest}
+        for place, (ax, surface) in enumerate(zip(drawn.axes, self.surfaces, strict=True)):
+            x, columns = _cells(surface.across.x, across)
+            y, lines = _cells(surface.up.x, up)
+            values = np.full((len(y) - 1, len(x) - 1), np.nan)  # nan: a name that the scope lacks
+            values[np.ix_(lines, columns)] = surface.values
+            ax.pcolormesh(x, y, values, rasterized=True, **look)
             dress(ax, across)
             dress(ax, up, upright=True)
-            ax.set_facecolor(palette.pale)
-            ax.tick_params(labelsize=SMALL, labelleft=place % columns == 0)
+            ax.set_facecolor(drawn.palette.pale)
+            is_first = place % drawn.columns == 0
+            ax.tick_params(labelsize=SMALL, labelleft=is_first)
+            ax.yaxis.label.set_visible(is_first)
             ax.spines[:].set_color(GREY)
-            if place % columns:
-                ax.set_ylabel("")
-        return axes[0].collections[0]
+        return drawn.axes[0].collections[0]
 
     def frame(self) -> Any:
         """Everything drawn: in the library of X.
@@ -343,65 +371,11 @@ def _influences(
     matrices = []
     for in_scope in shown.explained(explainers).scopes:
         matrix = np.diag(in_scope.size_of(0))
-        if pairs:
-            first, second = np.array(pairs).T
-            matrix[first, second] = matrix[second, first] = in_scope.size_of(1)
+        sizes = in_scope.size_of(1) if pairs else np.zeros(0)
+        for (first, second), size in zip(pairs, sizes, strict=True):
+            matrix[first, second] = matrix[second, first] = size
         matrices.append(matrix)
     return np.stack(matrices)
-
-
-def _draw_network(
-    ax: Axes,
-    labels: Sequence[str],
-    matrix: FloatArray,
-    alone: float,
-    together: float,
-    palette: Palette,
-) -> None:
-    """Features as discs whose area, pairs as lines whose width is proportional to the influence.
-
-    ``alone`` has the largest disc, ``together`` the widest line. Features stand on a circle, from the top clockwise.
-    """
-    ax.set_axis_off()
-    ax.set_aspect("equal")
-    n_features = len(labels)
-    angles = np.pi / 2 - 2 * np.pi * np.arange(n_features) / n_features
-    places = np.column_stack([np.cos(angles), np.sin(angles)])  # (features, 2)
-    colors = np.where(matrix >= 0, BLUE, ORANGE)
-    for first, second in combinations(range(n_features), 2):
-        ax.plot(
-            *places[[first, second]].T,
-            color=str(colors[first, second]),
-            linewidth=WIDEST_LINE * abs(matrix[first, second]) / together,
-            alpha=LINE_ALPHA,
-            solid_capstyle="round",
-            zorder=1,
-        )
-    areas = LARGEST_DISC * np.abs(np.diag(matrix)) / alone
-    disc: dict[str, Any] = {"edgecolor": palette.paper, "linewidth": 0.8, "zorder": 2}
-    ax.scatter(places[:, 0], places[:, 1], s=areas, color=np.diag(colors).tolist(), **disc)
-    ax.scatter(places[:, 0], places[:, 1], s=8, color=palette.ink, zorder=3)
-    for (x, y), area, label in zip(places, areas, labels, strict=True):
-        distance = np.sqrt(area / np.pi) + 4.0  # points from the centre of the disc
-        across, up = "center", "center"
-        if abs(x) >= 0.25:
-            across = "left" if x > 0 else "right"
-        if abs(y) > 0.9:
-            up = "bottom" if y > 0 else "top"
-        ax.annotate(
-            label,
-            (x, y),
-            xytext=(distance * x, distance * y),
-            textcoords="offset points",
-            ha=across,
-            va=up,
-            fontsize=SMALL,
-            zorder=4,
-        )
-    n_letters = max(len(line) for label in labels for line in label.split("\n"))
-    n_breaks = max(label.count("\n") for label in labels)
-    half_width, half_height = 1.3 + 0.08 * n_letters, 1.45 + 0.22 * n_breaks
-    ax.set(xlim=(-half_width, half_width), ylim=(-half_height, half_height))
 
 
 def _signed_root(values: FloatArray) -> FloatArray:
@@ -460,26 +434,12 @@ def _surface_of(
     return Surface(first, second, second.shares.T @ values @ first.shares)
 
 
-def _cells(
-    surface: Surface, across: FeatureAxis, up: FeatureAxis
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Edges of the cells across and up, and their values; nan: a name that the scope lacks."""
-    x, y = surface.across.x, surface.up.x
-    if across.labelled:
-        x = np.arange(x[0], x[-1] + 1.0)
-    if up.labelled:
-        y = np.arange(y[0], y[-1] + 1.0)
-    values = np.full((len(y), len(x)), np.nan)
-    lines, columns = np.searchsorted(y, surface.up.x), np.searchsorted(x, surface.across.x)
-    values[np.ix_(lines, columns)] = surface.values
-    return _edges(x, across), _edges(y, up), values
-
-
-def _edges(places: FloatArray, axis: FeatureAxis) -> FloatArray:
-    """Edges of cells: half way to the neighbours, on the scale of the axis."""
-    scaled = axis.scaled(places)
-    if len(scaled) == 1:
-        return np.asarray(axis.unscaled(np.array([scaled[0] - 0.5, scaled[0] + 0.5])))
-    middles = (scaled[:-1] + scaled[1:]) / 2
-    edges = np.concatenate([[2 * scaled[0] - middles[0]], middles, [2 * scaled[-1] - middles[-1]]])
-    return np.asarray(axis.unscaled(edges))
+def _cells(places: FloatArray, axis: FeatureAxis) -> tuple[FloatArray, IntArray]:
+    """Edges of cells, half way to the neighbours on the scale of the axis; the number of the cell of each place."""
+    middles = np.arange(places[0], places[-1] + 1.0) if axis.labelled else places
+    scaled = axis.scaled(middles)
+    steps = np.diff(scaled) if len(scaled) > 1 else np.ones(1)
+    edges = np.append(
+        scaled[0] - steps[0] / 2, scaled + np.append(steps, steps[-1])[: len(scaled)] / 2
+    )
+    return axis.unscaled(edges), np.searchsorted(middles, places)

@@ -25,7 +25,6 @@ from granite_xai.document.figure import (
     drawn_labels,
     framed,
     grid_of,
-    most_columns,
     set_title,
     sheet,
     tidy,
@@ -139,7 +138,7 @@ class OverviewDisplay(Drawn):
         """Draw one panel a region; ``ax`` as in `EffectDisplay.plot`."""
         from matplotlib.cm import ScalarMappable
 
-        grid = grid_of(len(self.scopes), most_columns(ax, 2.4, 4))
+        grid = grid_of(ax, len(self.scopes), 2.4, 4)
         lines = [_lines(column) for column in self.columns]
         units = sum(NAME_HEIGHT * len(levels) or 1.0 for levels, _ in lines)
         inches = 0.42 if units <= 15 else 0.34  # of a line

@@ -19,7 +19,6 @@ from granite_xai.document.figure import (
     Palette,
     drawn_labels,
     grid_of,
-    most_columns,
     paint,
     set_title,
     sheet,
@@ -84,7 +83,7 @@ class RowDisplay(Drawn):
             for i, curve in curves
             if curve is not None and curve.column is not None
         ][: self.max_features]
-        grid = grid_of(1 + len(chosen), most_columns(ax, 2.2, 3))
+        grid = grid_of(ax, 1 + len(chosen), 2.2, 3)
         bars = min(len(row.sets), MOST_BARS) + 3
         size = (max(6.0, 3.6 * grid[1]), max(3.0, 0.3 * bars + 1.2) * grid[0] + 0.4)
         drawn = sheet(ax, range(1 + len(chosen)), grid, size)

@@ -204,15 +204,27 @@ class Sheet:
                 text.set_usetex(False)
 
 
-def grid_of(count: int, most_columns: int = MOST_COLUMNS) -> tuple[int, int]:
+def grid_of(ax: Any, count: int, inches: float, most: int = MOST_COLUMNS) -> tuple[int, int]:
     """Lines and columns for some panels, as even as can be.
+
+    Parameters
+    ----------
+    ax : None, Axes or array of Axes
+        None: a new figure. One Axes: its place is divided.
+    count : int
+    inches : float
+        Width of a panel, of which as many stand side by side as there is room for in the place of an Axes.
+    most : int
+        Columns, at most.
 
     Examples
     --------
-    >>> grid_of(3), grid_of(9)
+    >>> grid_of(None, 3, 2.0), grid_of(None, 9, 2.0)
     ((1, 3), (2, 5))
     """
-    lines = math.ceil(count / most_columns)
+    if hasattr(ax, "get_window_extent"):
+        most = min(max(int(inches_of(ax)[0] / inches), 1), most)
+    lines = math.ceil(count / most)
     return lines, math.ceil(count / lines)
 
 
@@ -303,13 +315,6 @@ def inches_of(ax: Axes) -> tuple[float, float]:
     return box.width, box.height
 
 
-def most_columns(ax: Any, inches: float, most: int = MOST_COLUMNS) -> int:
-    """How many panels of a width stand side by side, in a new figure or in the place of a given Axes."""
-    if not hasattr(ax, "get_window_extent"):
-        return most
-    return min(max(int(inches_of(ax)[0] / inches), 1), most)
-
-
 def dress(ax: Axes, axis: FeatureAxis, *, upright: bool = False) -> None:
     """Ticks, limits and label of a feature on the horizontal axis, or (``upright``) on the vertical one."""
     along: Any = ax.yaxis if upright else ax.xaxis
@@ -368,13 +373,8 @@ def paint(ax: Axes, chart: Chart) -> None:
     dress(ax, chart.axis)
     set_title(ax, chart.title)
     if chart.note:
-        corner: dict[str, Any] = {
-            "transform": ax.transAxes,
-            "ha": "right",
-            "va": "top",
-            "fontsize": SMALL,
-        }
-        ax.text(0.98, 0.985, chart.note, color=palette.ink, **corner)
+        look: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": SMALL, "color": palette.ink}
+        ax.text(0.98, 0.985, chart.note, transform=ax.transAxes, **look)
 
 
 def paint_line(
@@ -440,21 +440,31 @@ def _paint_part(
     ax.plot(x, mark.y[part], label=f"_{mark.shape} {mark.name}", **look)
 
 
+LOOKS: dict[str, dict[str, Any]] = {
+    "points": {"marker": "o", "markersize": 2.6, "alpha": 0.45, "zorder": 2},
+    "curve": {"linewidth": 0.6, "alpha": 0.35, "zorder": 2},
+    "line": {"linewidth": 2.6, "zorder": 3, "markeredgewidth": 0.8},
+}
+"""Of marks, by their shape."""
+
+ALONE = {
+    "points": {},
+    "curve": {"marker": "_", "markersize": 9},
+    "line": {"marker": "o", "markersize": 6.5},
+}
+"""Of their places where no line joins them."""
+
+
 def look_of(mark: Mark, palette: Palette, *, joined: bool) -> dict[str, Any]:
     """Arguments of ``ax.plot`` for a mark; places that are not joined are marked."""
-    look: dict[str, Any] = {"color": palette.ink, "linestyle": "--" if mark.dashed else "-"}
-    if not joined or mark.shape == "points":
-        look["linestyle"] = "none"
-    if mark.shape == "points":
-        return {**look, "marker": "o", "markersize": 2.6, "alpha": 0.45, "zorder": 2}
-    if mark.shape == "curve":
-        if not joined:
-            look |= {"marker": "_", "markersize": 9}
-        return {**look, "linewidth": 0.6, "alpha": 0.35, "zorder": 2}
+    look: dict[str, Any] = {"color": palette.ink, "linestyle": "none", **LOOKS[mark.shape]}
+    if mark.shape == "line":
+        look["markeredgecolor"] = palette.paper
     if not joined:
-        look |= {"marker": "o", "markersize": 6.5}
-    edge = {"markeredgecolor": palette.paper, "markeredgewidth": 0.8}
-    return {**look, **edge, "linewidth": 2.6, "zorder": 3}
+        look |= ALONE[mark.shape]
+    elif mark.shape != "points":
+        look["linestyle"] = "--" if mark.dashed else "-"
+    return look
 
 
 def key(label: str, **look: Any) -> Any:

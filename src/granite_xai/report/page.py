@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,9 @@ def render(
         The finding.
     sections : sequence of Section
     """
-    names = {name for _, name, _ in _conditions(facts["nodes"])}
-    names |= {name for curve in facts["curves"] for name in curve["features"]}
+    conditions = chain.from_iterable(node["conditions"] for node in facts["nodes"])
+    names = {name for _, name, _ in conditions}
+    names.update(*(curve["features"] for curve in facts["curves"]))
     return _filled(
         "page.html",
         {
@@ -72,11 +73,6 @@ def render_outputs(title: str, opening: str, pages: Mapping[str, str]) -> str:
 
     framed = {name: escape(page) for name, page in pages.items()}
     return _filled("outputs.html", {"facts": {"title": title}, "opening": opening, "pages": framed})
-
-
-def _conditions(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
-    for node in nodes:
-        yield from node["conditions"]
 
 
 def _nested(nodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -22,18 +22,18 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
 from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import ALL_ROWS, plain
+from granite_xai.document.figure import framed
 from granite_xai.estimator import Granite, fit_granite
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.fitting.settings import GraniteOptions, chosen_seed, collected
 from granite_xai.report.facts import Source, facts_of
 from granite_xai.report.page import render, render_outputs
 from granite_xai.report.sections import document_of, made_block, opening, sections_of
-from granite_xai.tables import frame
 
 WIDTH = 100  # letters of a line of text
 # Line separators, which JavaScript takes for ends of lines, and halves of characters, which UTF-8 lacks.
 _ESCAPED_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
-_FRAME_KEYS = ("region", "rule", "n_samples", "set", "question", "first", "second", "disagreement")
+_FRAME_KEYS = "region rule n_samples set question first second disagreement"
 
 
 class Report:
@@ -165,14 +165,14 @@ class Report:
         them. first and second are importances: root mean squares of local effects, the number
         itself for sensitivity and risk.
         """
-        keys: tuple[str, ...] = _FRAME_KEYS
+        keys = _FRAME_KEYS
         lines = list(_frame_lines(self.facts)) if not self._parts else []
         if self._parts:
-            keys = ("output", *keys)
+            keys = f"output {keys}"
             for name, report in self._parts.items():
                 lines += [(name, *line) for line in _frame_lines(report.facts)]
-        columns = {key: [line[place] for line in lines] for place, key in enumerate(keys)}
-        return frame(columns, like=fitted_view(self.granite, several=True).result.table)
+        like = fitted_view(self.granite, several=True).result.table
+        return framed(keys, lines, like)
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own: neither style nor script reaches the notebook (S16)."""
@@ -182,25 +182,16 @@ class Report:
         return f'{opened}{size} srcdoc="{escaped}"></iframe>'
 
 
-def _frame_lines(facts: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+def _frame_lines(facts: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
     """The lines of the frame of one output."""
     scopes = {None: (-1, ALL_ROWS, facts["made"]["rows"])}
     for region in facts["regions"]:
         scopes[region["region"]] = (region["region"], region["rule"], region["n_samples"])
-    lines = []
     for values in facts["values"]:
         for scope in values["scopes"]:
-            of_sets = zip(
-                values["features"],
-                scope["first"],
-                scope["second"],
-                scope["difference"],
-                strict=True,
-            )
-            for name, first, second, difference in of_sets:
-                where = scopes[scope["region"]]
-                lines.append((*where, name, values["question"], first, second, difference))
-    return lines
+            sides = (scope["first"], scope["second"], scope["difference"])
+            for name, *figures in zip(values["features"], *sides, strict=True):
+                yield (*scopes[scope["region"]], name, values["question"], *figures)
 
 
 def _written(text: str, path: str | os.PathLike[str] | None) -> str:
