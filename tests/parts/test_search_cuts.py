@@ -16,7 +16,6 @@ from granite_xai.search.cuts import (
     evenly,
     first_of_best,
     quantile_codes,
-    sharpest,
     thresholds_at,
     value_codes,
 )
@@ -55,7 +54,7 @@ def test_quantile_cuts_are_those_of_the_sorted_rows(codes, max_candidates):
 def test_cuts_send_rows_left_one_by_one_and_leave_enough_on_both_sides(codes, min_samples):
     options = thresholds_at(0, value_codes(codes, 9), codes)
     cuts = Cuts.of(options, codes, min_samples)
-    left = cuts.along.goes_left()
+    left = cuts.goes_left()
     for number, cut in enumerate(cuts.options):
         assert left[:, number].tolist() == cut.goes_left(codes).tolist()
     n_left = {option: int(option.goes_left(codes).sum()) for option in options}
@@ -65,7 +64,7 @@ def test_cuts_send_rows_left_one_by_one_and_leave_enough_on_both_sides(codes, mi
         if min(n_left[option], len(codes) - n_left[option]) >= min_samples
     ]
     assert list(cuts.options) == enough
-    assert cuts.along.is_nested == (codes.min() >= 0)
+    assert cuts.is_nested == (codes.min() >= 0)
 
 
 def test_missing_values_stand_alone_then_left_then_right():
@@ -169,7 +168,7 @@ def test_a_cut_is_sharpened_to_the_best_value_next_to_it(best, has_missing):
         cost = np.array([abs(cut.last - best) + 500 * cut.missing_left for cut in cuts.options])
         return cost.astype(float)
 
-    found = sharpest(Axis.starting_with(cuts, codes, 1), score(cuts), score)
+    found = Axis.starting_with(cuts, codes, 1).sharpest(score(cuts), score)
     assert found.cut == Cut(0, best)
     assert found.remaining == 0.0
 
@@ -177,5 +176,5 @@ def test_a_cut_is_sharpened_to_the_best_value_next_to_it(best, has_missing):
 def test_groups_have_nothing_between_them():
     codes = np.array([0, 0, 1, 2, 2])
     cuts = Cuts.of([Cut(0, group=(0,)), Cut(0, group=(1,))], codes)
-    found = sharpest(Axis.starting_with(cuts, codes, 1), np.array([2.0, 1.0]), lambda cuts: None)
+    found = Axis.starting_with(cuts, codes, 1).sharpest(np.array([2.0, 1.0]), lambda cuts: None)
     assert found.cut == Cut(0, group=(1,))

@@ -232,14 +232,13 @@ def test_candidates_are_scored_as_what_is_left_when_they_are_followed():
     )
     shares = replace(problem.shares, factors=np.array([1 / 9]), by_mass=False)
     posed = replace(problem, sample=sample, measures=(PlacesLeft(),), shares=shares)
-    growth = Growth.of(posed, posed.tree)
+    growth = Growth.of(posed)
     root = growth.root()
     columns = [growth.candidates(root, column) for column in range(3)]
-    scores = growth.scorer(root).sides([cuts.along for cuts in columns])
+    scores = growth.sides_on_evaluations(root.outputs, columns)
     for cuts, sides in zip(columns, scores, strict=True):
         for number, cut in enumerate(cuts.options):
-            goes_left = cut.goes_left(growth.codes(cut.column, root.places))
-            followed = [growth.open(root.side(cut.column, goes_left, side)) for side in (0, 1)]
+            followed = [growth.open(side) for side in growth.sides(root, cut)]
             assert sides[:, number].tolist() == [node.objective for node in followed]
 
 
@@ -384,7 +383,7 @@ def test_regions_may_count_alike():
     """Without the mass, a small region with a large disagreement costs as much as a large one."""
     problem = problem_of(steps, drawn(150), tree=Tree(search="greedy", **FREE))
     alike = replace(problem, shares=replace(problem.shares, by_mass=False))
-    growth = Growth.of(alike, alike.tree)
+    growth = Growth.of(alike)
     tree = growth.tree()
     for leaf in tree.leaves():
         assert leaf.share == pytest.approx(leaf.objective * leaf.mass / 150)

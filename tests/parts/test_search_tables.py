@@ -9,7 +9,7 @@ import pytest
 
 from granite_xai.algebra import moments as moments_module
 from granite_xai.search import tables as module
-from granite_xai.search.cuts import Cuts, quantile_codes, regions_as_cuts, thresholds_at
+from granite_xai.search.cuts import Cuts, quantile_codes, thresholds_at
 from granite_xai.search.growth import Growth
 from granite_xai.search.tables import LEFT, RIGHT, Grid
 from granite_xai.search.tree import Tree
@@ -41,8 +41,8 @@ def posed(question="ice-pdp"):
     cuts = []
     for column in problem.table.columns:
         last = quantile_codes(column.codes, 6)
-        cuts.append(Cuts.of(thresholds_at(column.position, last, column.codes), column.codes).along)
-    return problem, Growth.of(problem, problem.tree).tables, cuts
+        cuts.append(Cuts.of(thresholds_at(column.position, last, column.codes), column.codes))
+    return problem, Growth.of(problem).tables, cuts
 
 
 def share_of(problem, is_inside):
@@ -94,7 +94,7 @@ def test_one_side_of_the_upper_cuts_is_that_side_of_all_quarters():
 def test_regions_in_the_place_of_cuts():
     problem, tables, cuts = posed()
     numbers = np.arange(N) % 3
-    (parts,) = tables.remaining([Grid(cuts[0], regions_as_cuts(numbers, 3))])
+    (parts,) = tables.remaining([Grid(cuts[0], Cuts.of_regions(numbers, 3))])
     left = cuts[0].goes_left()
     for region in range(3):
         expected = share_of(problem, left[:, 0] & (numbers == region))
@@ -105,7 +105,7 @@ def test_groups_and_missing_values_add_up_as_thresholds_do():
     """Cuts that are not nested are summed up by another way."""
     _, tables, cuts = posed()
     nested = cuts[0]
-    other = nested._replace(is_nested=False)
+    other = replace(nested, is_nested=False)
     for pair in [(nested, cuts[1]), (cuts[1], nested), (nested, nested)]:
         swapped = tuple(other if each is nested else each for each in pair)
         (expected,) = tables.remaining([Grid(*pair)])
@@ -127,7 +127,7 @@ def test_tables_of_some_rows_are_those_of_these_rows():
     inside = np.flatnonzero(problem.table.columns[1].values > 0)
     part = tables.take(inside)
     codes = problem.table.columns[0].codes[inside]
-    of_part = Cuts.of(thresholds_at(0, quantile_codes(codes, 4), codes), codes).along
+    of_part = Cuts.of(thresholds_at(0, quantile_codes(codes, 4), codes), codes)
     left = of_part.goes_left()[:, 0]
     expected = [share_of(problem, np.isin(np.arange(N), inside[left]))]
     assert part.sides([of_part])[0][LEFT, 0] == pytest.approx(expected[0], rel=1e-6)
@@ -137,12 +137,12 @@ def test_sets_that_show_nothing_in_any_part_are_left_out():
     """A fourth column that interacts with nothing: its products are gone, and what remains is the same."""
     x = drawn(N, d=4)
     problem = problem_of(lambda x: waves(x) + x[:, 3] + 1e-3 * x[:, 3] * x[:, 0], x)
-    tables = Growth.of(problem, problem.tree).tables
+    tables = Growth.of(problem).tables
     smaller = tables.deciding()
     width = sum(moments.products.shape[1] for _, moments in tables.sets)
     assert sum(moments.products.shape[1] for _, moments in smaller.sets) < width
     codes = problem.table.columns[0].codes
-    cuts = [Cuts.of(thresholds_at(0, quantile_codes(codes, 9), codes), codes).along]
+    cuts = [Cuts.of(thresholds_at(0, quantile_codes(codes, 9), codes), codes)]
     assert smaller.sides(cuts)[0] == pytest.approx(tables.sides(cuts)[0], abs=1e-3)
 
 
@@ -151,15 +151,15 @@ def test_every_so_manieth_row_stands_for_all():
     thinner = tables.thinner(2)
     assert thinner.min_samples == FEWEST // 2
     codes = cuts[0].classes[::2]
-    of_half = Cuts.of(thresholds_at(0, np.array([1]), codes), codes).along
-    of_all = Cuts.of(thresholds_at(0, np.array([1]), cuts[0].classes), cuts[0].classes).along
+    of_half = Cuts.of(thresholds_at(0, np.array([1]), codes), codes)
+    of_all = Cuts.of(thresholds_at(0, np.array([1]), cuts[0].classes), cuts[0].classes)
     assert thinner.sides([of_half])[0] == pytest.approx(tables.sides([of_all])[0], rel=0.5)
 
 
 def test_regions_that_count_alike_count_without_their_mass():
     problem, _, cuts = posed()
     alike = replace(problem, shares=replace(problem.shares, by_mass=False))
-    tables = Growth.of(alike, alike.tree).tables
+    tables = Growth.of(alike).tables
     left = cuts[0].goes_left()[:, 0]
     mass = problem.weights[left].sum() / problem.weights.sum()
     expected = share_of(problem, left) / mass

@@ -174,10 +174,10 @@ def grow(
         sample=problem.sample._replace(outputs=outputs),
         measures=(measure,),
         shares=shares,
+        tree=replace(problem.tree, search="greedy", **tree_options),
         noise=None,
     )
-    tree = replace(problem.tree, search="greedy", **tree_options)
-    return GrownTree(root=Growth.of(posed, tree).tree().as_regions(posed), of_all_rows=of_all_rows)
+    return GrownTree(root=Growth.of(posed).tree().as_regions(posed), of_all_rows=of_all_rows)
 
 
 def vectors_of(evaluations: Evaluations) -> list[Vectors]:

@@ -69,5 +69,5 @@ class NumericTree(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions of a problem."""
-        root = Growth.of(problem, problem.tree).tree().as_regions(problem)
+        root = Growth.of(problem).tree().as_regions(problem)
         return PartitionResult(Partition(root, problem.table.names))

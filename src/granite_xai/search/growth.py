@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from granite_xai.algebra.disagreement import ResolvedQuestion
 from granite_xai.algebra.moments import Moments, moments_of
 from granite_xai.algebra.region_weights import RegionWeights
+from granite_xai.base.errors import Diagnostics
 from granite_xai.base.parallel import in_threads, resolve_jobs
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.regions import Leaf, Node as RegionNode, Split, find_column, satisfied
@@ -26,13 +27,12 @@ from granite_xai.search.cuts import (
     TIE,
     Axis,
     BestCut,
-    ColumnCuts,
     Cut,
     Cuts,
-    evenly,
+    best_of,
     first_of_best,
+    least_first,
     quantile_codes,
-    sharpest,
     thresholds_at,
     value_codes,
 )
@@ -47,72 +47,9 @@ COLUMNS_AHEAD = 12  # that a look ahead pairs
 PASSES = 4  # times that all thresholds of a tree are chosen again, at most
 CELLS_AT_ONCE = 2**21  # candidates times rows that are scored together
 
-ONLY_CHANCE = "no more than chance"
-
-
-class Scorer(Protocol):
-    """What the sides of cuts of some rows leave: `Tables` from sums over rows, or `OnEvaluations`."""
-
-    def take(self, places: IntArray) -> Scorer:
-        """The same of some of the rows."""
-
-    def sides(self, candidates: Sequence[ColumnCuts]) -> list[FloatArray]:
-        """The objective of both sides of each cut, (2, k) for each column."""
-
-
-@dataclass(frozen=True, eq=False)
-class OnEvaluations:
-    """Scores from the predictions themselves.
-
-    Parameters
-    ----------
-    problem : Problem
-    outputs : sequence of Evaluations
-        About the rows of a node.
-    min_together : int
-        Cuts that are scored together, at least.
-    """
-
-    problem: Problem
-    outputs: Outputs
-    min_together: int
-
-    def take(self, places: IntArray) -> OnEvaluations:
-        """The same of some of the rows."""
-        return replace(self, outputs=tuple(of.take(places) for of in self.outputs))
-
-    def sides(self, candidates: Sequence[ColumnCuts]) -> list[FloatArray]:
-        """The objective of both sides of each cut, (2, k) for each column."""
-        problem = self.problem
-        weights = self.outputs[0].weights
-        at_once = max(CELLS_AT_ONCE // len(weights), self.min_together)
-
-        def score(block: Sequence[ColumnCuts]) -> FloatArray:
-            regions = RegionWeights.along(block, weights)
-            disagreements = problem.disagreements(self.outputs, regions)
-            return problem.shares.objective(disagreements, regions.mass())
-
-        blocks = in_threads(score, list(_blocks(candidates, at_once)), resolve_jobs(problem.n_jobs))
-        ends = np.cumsum([len(cuts.left) for cuts in candidates])
-        return np.split(np.hstack(blocks), ends[:-1], axis=1)
-
-
-def _blocks(candidates: Sequence[ColumnCuts], most: int) -> Iterator[list[ColumnCuts]]:
-    """Neighbouring columns with at most so many cuts together; one that has more comes in parts."""
-    block: list[ColumnCuts] = []
-    n_cuts = 0
-    for cuts in candidates:
-        for start in range(0, len(cuts.left), most):
-            part = cuts
-            if len(cuts.left) > most:
-                part = cuts._replace(left=cuts.left[start : start + most], is_nested=False)
-            if block and n_cuts + len(part.left) > most:
-                yield block
-                block = []
-                n_cuts = 0
-            block.append(part)
-            n_cuts += len(part.left)
-    yield block
+Score = Callable[
+    [Sequence[Cuts]], list[FloatArray]
+]  # what both sides leave, (2, k) for each column
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,11 +127,8 @@ class OpenNode(NamedTuple):
     places: IntArray
     outputs: Outputs  # what the model said about these rows
     depth: int
-    required_gain: float = 0.0  # what a split must gain, at least
 
-    def side(
-        self, column: int, goes_left: BoolArray, side: int, required_gain: float = 0.0
-    ) -> OpenNode:
+    def side(self, column: int, goes_left: BoolArray, side: int) -> OpenNode:
         """The rows on one side of a cut of a column, one level deeper."""
         is_left = side == LEFT
         inside = np.flatnonzero(goes_left == is_left)
@@ -209,7 +143,7 @@ class OpenNode(NamedTuple):
             if shortened:
                 of_side = replace(of_side, facts={**of_side.facts, **shortened})
             outputs.append(of_side)
-        return OpenNode(self.places[inside], outputs, self.depth + 1, required_gain)
+        return OpenNode(self.places[inside], outputs, self.depth + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +153,7 @@ class Growth:
     Parameters
     ----------
     problem : Problem
-    options : TreeOptions
+        With the options of the tree.
     columns : list of int
         Positions of the columns that may be cut.
     tables : Tables, optional
@@ -227,33 +161,34 @@ class Growth:
     """
 
     problem: Problem
-    options: TreeOptions
     columns: list[int]
     tables: Tables | None
     _opened: dict[tuple[bytes, int], Node] = field(default_factory=dict)  # by rows and depth
     _groups: dict[Cut, Sequence[Cut]] = field(default_factory=dict)  # among which one was chosen
 
     @classmethod
-    def of(cls, problem: Problem, options: TreeOptions) -> Growth:
-        """The search that some options name."""
-        tables = None
-        if options.search != "greedy":
-            tables = _tables(problem, options.min_samples_leaf)
-        return cls(problem, options, options.columns(problem.table), tables)
+    def of(cls, problem: Problem) -> Growth:
+        """The search for the tree of a problem."""
+        columns = problem.tree.columns(problem.table)
+        tables = None if problem.tree.search == "greedy" else _tables(problem)
+        return cls(problem, columns, tables)
+
+    @property
+    def options(self) -> TreeOptions:
+        """Those of the tree."""
+        return self.problem.tree
 
     def tree(self) -> Node:
         """The tree of all rows."""
         root = self.root()
-        required_gain = (self.options.min_improvement or 0.0) * self.open(root).objective
-        tree = self.grow(root._replace(required_gain=required_gain))
+        tree = self.grow(root, (self.options.min_improvement or 0.0) * self.open(root).objective)
         if self.tables is None:
             return tree
         for _ in range(PASSES):
             cuts = tree.cuts()
             if cuts is None:
                 break
-            node_cuts = self.node_cuts(root.places)
-            cuts = polished(node_cuts, self.tables, cuts, self.options.max_candidates)
+            cuts = polished(self.node_cuts(root), self.tables, cuts, self.options.max_candidates)
             better = self.follow(root, cuts)
             if self._cost(better) >= self._cost(tree) - TIE:
                 break
@@ -264,23 +199,23 @@ class Growth:
         """All rows."""
         return OpenNode(self.problem.every_row, self.problem.sample.outputs, depth=0)
 
-    def grow(self, node: OpenNode) -> Node:
-        """The pruned subtree of a node."""
+    def grow(self, node: OpenNode, required_gain: float) -> Node:
+        """The pruned subtree of a node, whose split gains so much, at least."""
         region = self.open(node)
         if region.reason:
             return region
-        followed = self._followed(node)
-        if not followed:
+        best_cuts = self.best_cuts(node)
+        if not best_cuts:
             return replace(region, reason="no split leaves enough rows")
-        gains = [region.objective - best.remaining for best in followed]
-        if self.options.min_improvement is not None and max(gains) < node.required_gain:
+        least = min(best.remaining for best in best_cuts)
+        least_improvement = self.options.min_improvement
+        if least_improvement is not None and region.objective - least < required_gain:
             return replace(region, reason="improvement too small")
         subtrees = []
-        for best, gain in zip(followed, gains, strict=True):
-            required_gain = (self.options.min_improvement or 0.0) * gain
-            subtrees.append(
-                self._divided(node, region, best.cut, (self.grow, self.grow), required_gain)
-            )
+        for cut, remaining in best_cuts:
+            required_below = (least_improvement or 0.0) * (region.objective - remaining)
+            below = tuple(self.grow(side, required_below) for side in self.sides(node, cut))
+            subtrees.append(replace(region, cut=cut, below=below))
         costs = np.array([self._cost(tree) for tree in subtrees])
         return self._pruned(region, subtrees[first_of_best(costs)])
 
@@ -291,21 +226,21 @@ class Growth:
             return region
         if cuts is None:
             return replace(region, reason="split undone")
-        below = (
-            partial(self.follow, cuts=cuts.below[0]),
-            partial(self.follow, cuts=cuts.below[1]),
-        )
-        return self._pruned(region, self._divided(node, region, cuts.cut, below))
+        sides = zip(self.sides(node, cuts.cut), cuts.below, strict=True)
+        below = tuple(self.follow(side, of_side) for side, of_side in sides)
+        return self._pruned(region, replace(region, cut=cuts.cut, below=below))
+
+    def sides(self, node: OpenNode, cut: Cut) -> Iterator[OpenNode]:
+        """The rows on the left of a cut, then those on the right."""
+        goes_left = cut.goes_left(self.codes(node, cut.column))
+        for side in (LEFT, RIGHT):
+            yield node.side(cut.column, goes_left, side)
 
     def open(self, node: OpenNode) -> Node:
         """Some rows as one region, with the reason why they are not divided, if there is one (C2)."""
         key = (node.places.tobytes(), node.depth)
-        if key not in self._opened:
-            self._opened[key] = self._measured(node)
-            self.problem.report_progress(len(node.places))
-        return self._opened[key]
-
-    def _measured(self, node: OpenNode) -> Node:
+        if key in self._opened:
+            return self._opened[key]
         problem = self.problem
         shares = problem.shares
         whole = RegionWeights.whole(problem.weights[node.places])
@@ -326,7 +261,7 @@ class Growth:
             counted = objective
             reason = "nothing to explain"
         elif is_chance:
-            reason = ONLY_CHANCE
+            reason = "no more than chance"
         elif counted < self.options.alpha:
             reason = "below alpha"
         elif node.depth >= self.options.max_depth:
@@ -335,7 +270,7 @@ class Growth:
             reason = "too few samples"
         else:
             reason = ""
-        return Node(
+        self._opened[key] = Node(
             places=node.places,
             mass=float(mass),
             share=float(shares.share(disagreements, mass)),
@@ -343,21 +278,8 @@ class Growth:
             counted=float(counted),
             reason=reason,
         )
-
-    def _divided(
-        self,
-        node: OpenNode,
-        region: Node,
-        cut: Cut,
-        grow_below: Sequence[Callable[[OpenNode], Node]],
-        required_gain: float = 0.0,
-    ) -> Node:
-        """A region cut in two, with what grows on both sides."""
-        goes_left = cut.goes_left(self.codes(cut.column, node.places))
-        # One side after the other: what is known of a side's rows is dropped when it is grown.
-        left = grow_below[LEFT](node.side(cut.column, goes_left, LEFT, required_gain))
-        right = grow_below[RIGHT](node.side(cut.column, goes_left, RIGHT, required_gain))
-        return replace(region, cut=cut, below=(left, right))
+        problem.report_progress(len(node.places))
+        return self._opened[key]
 
     def _pruned(self, region: Node, subtree: Node) -> Node:
         """The subtree, or the region where its splits do not pay (C3)."""
@@ -370,8 +292,12 @@ class Growth:
 
     # Which cuts are followed ---------------------------------------------------------------------
 
-    def _followed(self, node: OpenNode) -> list[BestCut]:
-        """The cuts of a node that are followed, with what they leave, in the order that breaks ties."""
+    def best_cuts(self, node: OpenNode) -> list[BestCut]:
+        """The cuts of a node that are followed, with what they leave, in the order that breaks ties.
+
+        Greedy: the best cut of each column, as many as the beam is wide. Refined: the best of all values; and
+        the first cut of the best two levels or, where there are no sums, the best of the next columns.
+        """
         columns = [self.candidates(node, column) for column in self.columns]
         if node.depth == 0:
             names = self.problem.table.names
@@ -382,73 +308,54 @@ class Growth:
         candidates = [cuts for cuts in columns if len(cuts)]
         if not candidates:
             return []
-        scorer = self.scorer(node)
-        remaining = _remaining(scorer, candidates)
-        if self.options.search == "greedy":
-            return _best_of_columns(candidates, remaining)[: self.options.beam]
-        sharpened = self._sharpened(node, candidates, remaining, scorer)
-        if not isinstance(scorer, Tables):
-            return sharpened
-        single = sharpened[0]
-        if self.options.max_depth - node.depth < 2:
+        options = self.options
+        tables = None
+        score: Score = partial(self.sides_on_evaluations, node.outputs)
+        if self.tables is not None:
+            tables = self.tables if node.depth == 0 else self.tables.take(node.places)
+            tables = tables.deciding()
+            score = tables.sides
+        remaining = [sides.sum(axis=0) for sides in score(candidates)]  # (k,) for each column
+        if options.search == "greedy":
+            best = [best_of(*column) for column in zip(candidates, remaining, strict=True)]
+            return _least_first(best)[: options.beam]
+        by_column = np.argsort([of_column.min() for of_column in remaining], kind="stable")
+        best = []
+        for number in np.sort(by_column[:FOLLOWED_COLUMNS]):
+            cuts = candidates[number]
+            codes = self.codes(node, cuts.column)
+            axis = Axis.starting_with(cuts, codes, options.min_samples_leaf)
+            best.append(
+                axis.sharpest(remaining[number], lambda finer: score([finer])[0].sum(axis=0))
+            )
+        best = _least_first(best)
+        if tables is None:
+            return best
+        single = best[0]
+        if options.max_depth - node.depth < 2:
             return [single]
-        least = [of_column.min() for of_column in remaining]
-        paired = np.sort(np.argsort(least, kind="stable")[:COLUMNS_AHEAD])
-        ahead = first_of_two_levels(
-            self.node_cuts(node.places),
-            scorer,
-            [candidates[number] for number in paired],
-            self.options.alpha,
-        )
+        paired = [candidates[number] for number in np.sort(by_column[:COLUMNS_AHEAD])]
+        ahead = first_of_two_levels(self.node_cuts(node), tables, paired, options.alpha)
         if ahead == single.cut:
             return [single]
-        alone = Cuts.of([ahead], self.codes(ahead.column, node.places))
-        return [single, BestCut(ahead, float(scorer.sides([alone.along])[0].sum()))]
+        alone = Cuts.of([ahead], self.codes(node, ahead.column))
+        return [single, BestCut(ahead, float(score([alone])[0].sum()))]
 
-    def best_cut(self, node: OpenNode) -> UntakenCut:
-        """The single cut of some rows that leaves least, and what it takes away."""
-        columns = [self.candidates(node, column) for column in self.columns]
-        candidates = [cuts for cuts in columns if len(cuts)]
-        if not candidates:
-            return UntakenCut()
-        scorer = self.scorer(node)
-        remaining = _remaining(scorer, candidates)
-        if self.options.search == "greedy":
-            best = _best_of_columns(candidates, remaining)[0]
-        else:
-            best = self._sharpened(node, candidates, remaining, scorer)[0]
-        column = self.problem.table.columns[best.cut.column]
-        left, _ = conditions(column, best.cut, node.places, self.problem.missing)
-        gain = self.open(node).objective - best.remaining
-        return UntakenCut(column.name, left.text(column.name), gain)
+    def sides_on_evaluations(
+        self, outputs: Outputs, candidates: Sequence[Cuts]
+    ) -> list[FloatArray]:
+        """What both sides of each cut of some rows leave, (2, k) for each column, from the predictions."""
+        problem = self.problem
+        weights = outputs[0].weights
+        at_once = max(CELLS_AT_ONCE // len(weights), self.options.max_candidates)
 
-    def scorer(self, node: OpenNode) -> Scorer:
-        """What tells which cuts of a node are best."""
-        if self.tables is None:
-            return OnEvaluations(self.problem, node.outputs, self.options.max_candidates)
-        if node.depth == 0:
-            return self.tables.deciding()
-        return self.tables.take(node.places).deciding()
+        def score(block: Sequence[Cuts]) -> FloatArray:
+            regions = RegionWeights.along(block, weights)
+            return problem.shares.objective(problem.disagreements(outputs, regions), regions.mass())
 
-    def _sharpened(
-        self,
-        node: OpenNode,
-        candidates: Sequence[Cuts],
-        remaining: Sequence[FloatArray],
-        scorer: Scorer,
-    ) -> list[BestCut]:
-        """The best cut of each of the best columns among all values, the least first."""
-        least = [of_column.min() for of_column in remaining]
-        best_columns = np.sort(np.argsort(least, kind="stable")[:FOLLOWED_COLUMNS])
-        sharper = []
-        for number in best_columns:
-            cuts = candidates[number]
-            codes = self.codes(cuts.column, node.places)
-            axis = Axis.starting_with(cuts, codes, self.options.min_samples_leaf)
-            sharper.append(
-                sharpest(axis, remaining[number], lambda finer: _remaining(scorer, [finer])[0])
-            )
-        return _least_first(sharper)
+        blocks = in_threads(score, list(_blocks(candidates, at_once)), resolve_jobs(problem.n_jobs))
+        ends = np.cumsum([len(cuts) for cuts in candidates])
+        return np.split(np.hstack(blocks), ends[:-1], axis=1)
 
     def candidates(self, node: OpenNode, position: int) -> Cuts:
         """The candidates of a column."""
@@ -463,26 +370,37 @@ class Growth:
             cuts = thresholds_at(position, chosen(codes, options.max_candidates), codes)
         return Cuts.of(cuts, codes, options.min_samples_leaf)
 
-    # The rows of a node --------------------------------------------------------------------------
+    def codes(self, node: OpenNode, column: int) -> IntArray:
+        """Codes of a column at the rows of a node."""
+        return self.problem.table.columns[column].codes[node.places]
 
-    def codes(self, column: int, places: IntArray) -> IntArray:
-        """Codes of a column at some rows."""
-        return self.problem.table.columns[column].codes[places]
+    def node_cuts(self, node: OpenNode) -> NodeCuts:
+        """The rows of a node, and how their columns may be cut."""
+        columns = self.problem.table.columns
+        return NodeCuts(columns, node.places, self._groups, self.options.min_samples_leaf)
 
-    def node_cuts(self, places: IntArray) -> NodeCuts:
-        """Some rows, and how their columns may be cut."""
-        return NodeCuts(places, self.codes, self._cuts_around, self.options.min_samples_leaf)
 
-    def _cuts_around(self, cut: Cut, places: IntArray, count: int) -> Sequence[Cut]:
-        """A cut, and about so many others of its column; groups of levels are those it was chosen from."""
-        if cut.group:
-            options = self._groups[cut]
-        else:
-            codes = self.codes(cut.column, places)
-            last_codes = np.append(quantile_codes(codes, count + 1), cut.last)
-            options = thresholds_at(cut.column, np.unique(last_codes[last_codes >= 0]), codes)
-        chosen = {*evenly(options, 2 * count), cut}
-        return [option for option in options if option in chosen]
+def _blocks(candidates: Sequence[Cuts], most: int) -> Iterator[list[Cuts]]:
+    """Neighbouring columns with at most so many cuts together; one that has more comes in parts."""
+    block: list[Cuts] = []
+    n_cuts = 0
+    for cuts in candidates:
+        for start in range(0, len(cuts), most):
+            part = cuts
+            if len(cuts) > most:
+                part = replace(cuts, left=cuts.left[start : start + most], is_nested=False)
+            if block and n_cuts + len(part) > most:
+                yield block
+                block = []
+                n_cuts = 0
+            block.append(part)
+            n_cuts += len(part)
+    yield block
+
+
+def _least_first(cuts: Sequence[BestCut]) -> list[BestCut]:
+    """The cut that leaves least, then the next; of ties the first."""
+    return [cuts[number] for number in least_first([best.remaining for best in cuts])]
 
 
 def untaken_cuts(problem: Problem, root: RegionNode) -> Iterator[UntakenCut]:
@@ -494,7 +412,9 @@ def untaken_cuts(problem: Problem, root: RegionNode) -> Iterator[UntakenCut]:
         On which the tree was grown.
     root : Node
     """
-    growth = Growth.of(problem, problem.tree)
+    # One cut, with nothing below it; what is on record of the search stays as it is.
+    one_cut = replace(problem.tree, max_depth=0)
+    growth = Growth.of(replace(problem, tree=one_cut, diagnostics=Diagnostics()))
 
     def descend(node: RegionNode, opened: OpenNode) -> Iterator[UntakenCut]:
         if isinstance(node, Split):
@@ -503,12 +423,20 @@ def untaken_cuts(problem: Problem, root: RegionNode) -> Iterator[UntakenCut]:
             for side, child in enumerate(node.children):
                 yield from descend(child, opened.side(column.position, goes_left, side))
             return
-        yield growth.best_cut(opened)
+        best_cuts = growth.best_cuts(opened)
+        if not best_cuts:
+            yield UntakenCut()
+            return
+        cut, remaining = best_cuts[0]
+        of_cut = problem.table.columns[cut.column]
+        left, _ = conditions(of_cut, cut, opened.places, problem.missing)
+        gain = growth.open(opened).objective - remaining
+        yield UntakenCut(of_cut.name, left.text(of_cut.name), gain)
 
     yield from descend(root, growth.root())
 
 
-def _tables(problem: Problem, min_samples: int) -> Tables | None:
+def _tables(problem: Problem) -> Tables | None:
     """Sums over all rows; None where a question that counts does not follow from sums."""
     sets: list[tuple[float, Moments]] = []
     for measure, factor in zip(problem.measures, problem.shares.factors.tolist(), strict=True):
@@ -524,30 +452,6 @@ def _tables(problem: Problem, min_samples: int) -> Tables | None:
         sets=sets,
         weights=problem.weights,
         total_mass=problem.shares.total if problem.shares.by_mass else None,
-        min_samples=min_samples,
+        min_samples=problem.tree.min_samples_leaf,
         n_jobs=problem.n_jobs,
     )
-
-
-def _remaining(scorer: Scorer, candidates: Sequence[Cuts]) -> list[FloatArray]:
-    """What both sides of each cut leave together, (k,) for each column."""
-    return [sides.sum(axis=0) for sides in scorer.sides([cuts.along for cuts in candidates])]
-
-
-def _best_of_columns(candidates: Sequence[Cuts], remaining: Sequence[FloatArray]) -> list[BestCut]:
-    """The best cut of each column, the least first; of ties the first column."""
-    best = []
-    for cuts, of_column in zip(candidates, remaining, strict=True):
-        number = first_of_best(of_column)
-        best.append(BestCut(cuts.options[number], float(of_column[number])))
-    return _least_first(best)
-
-
-def _least_first(cuts: Sequence[BestCut]) -> list[BestCut]:
-    """The cut that leaves least, then the next; of ties the first."""
-    waiting = list(cuts)
-    ordered = []
-    while waiting:
-        number = first_of_best(np.array([best.remaining for best in waiting]))
-        ordered.append(waiting.pop(number))
-    return ordered

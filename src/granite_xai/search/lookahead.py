@@ -8,7 +8,8 @@ each region (C3).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,20 +23,17 @@ from granite_xai.search.cuts import (
     Cuts,
     evenly,
     first_of_best,
-    regions_as_cuts,
-    sharpest,
+    least_first,
+    quantile_codes,
+    thresholds_at,
 )
 from granite_xai.search.tables import LEFT, RIGHT, Grid, Tables
+from granite_xai.tables import Column
 
 COARSE_CUTS = 9  # of each column that are paired
 FINE_CUTS = 19  # of each column when two levels are cut again
 RECUT_TREES = 3
 ROWS_AHEAD = 4000  # of a node; they stand for all of its rows
-
-CodesOf = Callable[[int, IntArray], IntArray]  # from a column and places to the codes of these rows
-CutsAround = Callable[
-    [Cut, IntArray, int], Sequence[Cut]
-]  # so many others of its column, at places
 
 
 class CutTree(NamedTuple):
@@ -44,64 +42,47 @@ class CutTree(NamedTuple):
     cut: Cut
     below: tuple[CutTree | None, CutTree | None] = (None, None)
 
-    def paths(self) -> list[tuple[int, ...]]:
-        """The sides that lead to each cut, the one at the top first."""
-        paths: list[tuple[int, ...]] = [()]
-        for side, cuts in enumerate(self.below):
-            if cuts is not None:
-                paths += [(side, *path) for path in cuts.paths()]
-        return paths
 
-    def with_cut(self, path: tuple[int, ...], cut: Cut) -> CutTree:
-        """The same tree with another cut at the end of a path."""
-        if not path:
-            return self._replace(cut=cut)
-        left, right = self.below
-        if path[0] == LEFT and left is not None:
-            return self._replace(below=(left.with_cut(path[1:], cut), right))
-        if path[0] == RIGHT and right is not None:
-            return self._replace(below=(left, right.with_cut(path[1:], cut)))
-        raise ValueError(f"the path {path} ends at a region")
-
-
-class NodeCuts(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class NodeCuts:
     """The rows of a node, and how their columns may be cut.
 
     Parameters
     ----------
+    columns : sequence of Column
+        Of all fitting rows.
     places : array of int
         Rows of the node.
-    codes_of : callable
-        Codes of a column at some places.
-    cuts_around : callable
-        A cut and others of its column, which leave rows on both sides of these places.
+    groups : mapping
+        By a cut that groups levels: the cuts among which it was chosen.
     min_samples : int
         Rows of a region, at least.
     """
 
+    columns: Sequence[Column]
     places: IntArray
-    codes_of: CodesOf
-    cuts_around: CutsAround
+    groups: Mapping[Cut, Sequence[Cut]]
     min_samples: int
+
+    def take(self, inside: IntArray) -> NodeCuts:
+        """Some of the rows."""
+        return replace(self, places=self.places[inside])
 
     def codes(self, column: int) -> IntArray:
         """Codes of a column, (n_rows,)."""
-        return self.codes_of(column, self.places)
-
-    def cuts(self, options: Sequence[Cut]) -> Cuts:
-        """Some cuts of a column that leave enough rows on both sides."""
-        return Cuts.of(options, self.codes(options[0].column), self.min_samples)
+        return self.columns[column].codes[self.places]
 
     def axis_around(self, cut: Cut, count: int) -> Axis:
-        """A cut and others of its column, to begin with."""
+        """A cut and about so many others of its column; groups of levels are those it was chosen from."""
         codes = self.codes(cut.column)
-        cuts = Cuts.of(self.cuts_around(cut, self.places, count), codes, self.min_samples)
-        return Axis.starting_with(cuts, codes, self.min_samples)
-
-    def sides(self, cut: Cut) -> tuple[IntArray, IntArray]:
-        """Places on both sides of a cut."""
-        goes_left = cut.goes_left(self.codes(cut.column))
-        return self.places[goes_left], self.places[~goes_left]
+        if cut.group:
+            options = self.groups[cut]
+        else:
+            last_codes = np.append(quantile_codes(codes, count + 1), cut.last)
+            options = thresholds_at(cut.column, np.unique(last_codes[last_codes >= 0]), codes)
+        chosen = {*evenly(options, 2 * count), cut}
+        cuts = [option for option in options if option in chosen]
+        return Axis.starting_with(Cuts.of(cuts, codes, self.min_samples), codes, self.min_samples)
 
     def regions_of(self, tree: CutTree | None) -> tuple[IntArray, int]:
         """Number of the region of each row if a tree cuts the node, and how many regions there are."""
@@ -134,9 +115,13 @@ def first_of_two_levels(
     step = -(-len(node.places) // ROWS_AHEAD)
     if step > 1:
         tables = tables.thinner(step)
-        node = node._replace(places=node.places[::step], min_samples=tables.min_samples)
-    coarse = [node.cuts(evenly(cuts.options, COARSE_CUTS)) for cuts in candidates]
-    coarse = [cuts for cuts in coarse if len(cuts)]
+        node = replace(node, places=node.places[::step], min_samples=tables.min_samples)
+    coarse = []
+    for cuts in candidates:
+        options = evenly(cuts.options, COARSE_CUTS)
+        with_room = Cuts.of(options, node.codes(cuts.column), node.min_samples)
+        if len(with_room):
+            coarse.append(with_room)
     if not coarse:  # in so many rows less there is no room
         return candidates[0].options[0]
     trees = _best_two_levels(tables, coarse, alpha)
@@ -147,8 +132,8 @@ def first_of_two_levels(
 def _best_two_levels(tables: Tables, columns: Sequence[Cuts], alpha: float) -> list[CutTree]:
     """For each column the best tree of up to two levels that cuts it first; least cost first."""
     pairs = [(i, j) for i in range(len(columns)) for j in range(i, len(columns))]
-    undivided = tables.sides([cuts.along for cuts in columns])
-    quarters = tables.remaining([Grid(columns[i].along, columns[j].along) for i, j in pairs])
+    undivided = tables.sides(columns)
+    quarters = tables.remaining([Grid(columns[i], columns[j]) for i, j in pairs])
     tops = [
         _Top.of(cuts, remaining, alpha) for cuts, remaining in zip(columns, undivided, strict=True)
     ]
@@ -156,14 +141,8 @@ def _best_two_levels(tables: Tables, columns: Sequence[Cuts], alpha: float) -> l
         tops[i].divide(columns[j], parts.sum(axis=1) + 2 * alpha)
         if i != j:
             tops[j].divide(columns[i], parts.sum(axis=0).swapaxes(1, 2) + 2 * alpha)
-    costs = np.array([top.least_cost() for top in tops])
-    trees = []
-    is_left = np.ones(len(tops), dtype=np.bool_)
-    while is_left.any():
-        number = int(np.flatnonzero(is_left)[first_of_best(costs[is_left])])
-        is_left[number] = False
-        trees.append(tops[number].best_tree())
-    return trees
+    trees, costs = zip(*(top.best_tree() for top in tops), strict=True)
+    return [trees[number] for number in least_first(costs)]
 
 
 class _Top(NamedTuple):
@@ -197,45 +176,38 @@ class _Top(NamedTuple):
                 self.costs[side, number] = least[row, number]
                 self.second[side, number] = lower.options[best[row, number]]
 
-    def least_cost(self) -> float:
-        """Of both sides of the best cut."""
-        return float(self.costs.sum(axis=0).min())
-
-    def best_tree(self) -> CutTree:
-        """The first cut of the least cost, with the second cuts."""
-        number = first_of_best(self.costs.sum(axis=0))
-        left, right = self.second[:, number]
-        return CutTree(
-            self.cuts.options[number],
-            (None if left is None else CutTree(left), None if right is None else CutTree(right)),
-        )
+    def best_tree(self) -> tuple[CutTree, float]:
+        """The first cut of the least cost with the second cuts, and the least cost."""
+        costs = self.costs.sum(axis=0)
+        number = first_of_best(costs)
+        left, right = (None if cut is None else CutTree(cut) for cut in self.second[:, number])
+        return CutTree(self.cuts.options[number], (left, right)), float(costs.min())
 
 
 def _recut(node: NodeCuts, tables: Tables, tree: CutTree, alpha: float) -> BestCut:
     """The top and the cost of the best tree of two levels with the columns of a given one."""
-    axes: list[Axis | None] = [None, None, None]  # at the top, on the left, on the right
-    for number, cut in enumerate(_cuts_of_two_levels(tree)):
-        if cut is not None:
-            axes[number] = node.axis_around(cut, FINE_CUTS)
+    axes = [
+        None if cut is None else node.axis_around(cut, FINE_CUTS)
+        for cut in _cuts_of_two_levels(tree)
+    ]
     best = tree
     least = np.inf
     has_new = True
     while has_new:
-        cost, found = _best_of_grid(tables, axes, alpha)
+        recut, cost = _best_of_grid(tables, axes, alpha)
         if cost < least - TIE:
-            least, best = cost, found
+            least, best = cost, recut
         has_new = False
-        for number, cut in enumerate(_cuts_of_two_levels(best)):
-            axis = axes[number]
-            if cut is None or axis is None:
+        for number, (axis, cut) in enumerate(zip(axes, _cuts_of_two_levels(best), strict=True)):
+            if axis is None or cut is None:
                 axes[number] = None
                 continue
             finer = axis.finer(cut, FINE_CUTS)
             has_new = has_new or finer is not None
-            if finer is None or not len(finer.cuts):
-                finer = (finer or axis).alone(cut)
+            if finer is None or not len(finer.cuts):  # the best cut alone
+                finer = replace(finer or axis, cuts=Cuts.of([cut], axis.codes))
             axes[number] = finer
-    return BestCut(best.cut, float(least))
+    return BestCut(best.cut, least)
 
 
 def _cuts_of_two_levels(tree: CutTree) -> list[Cut | None]:
@@ -245,7 +217,7 @@ def _cuts_of_two_levels(tree: CutTree) -> list[Cut | None]:
 
 def _best_of_grid(
     tables: Tables, axes: Sequence[Axis | None], alpha: float
-) -> tuple[float, CutTree]:
+) -> tuple[CutTree, float]:
     """The best of some cuts at the top, each side of it with cuts of its own, and its cost."""
     top_axis, *lower_axes = axes
     if top_axis is None:
@@ -256,12 +228,12 @@ def _best_of_grid(
         for side, axis in enumerate(lower_axes)
         if axis is not None and len(axis.cuts)
     }
-    divided = [Grid(cuts.along, lower_cuts.along, side) for side, lower_cuts in lower.items()]
-    undivided, *quarters = tables.remaining([Grid(cuts.along), *divided])
+    divided = [Grid(cuts, lower_cuts, side) for side, lower_cuts in lower.items()]
+    undivided, *quarters = tables.remaining([Grid(cuts), *divided])
     top = _Top.of(cuts, undivided, alpha)
     for (side, lower_cuts), parts in zip(lower.items(), quarters, strict=True):  # (1, 2, k, l)
         top.divide(lower_cuts, parts.sum(axis=1) + 2 * alpha, (side,))
-    return top.least_cost(), top.best_tree()
+    return top.best_tree()
 
 
 # All thresholds of a tree --------------------------------------------------------------------------
@@ -283,41 +255,38 @@ def polished(node: NodeCuts, tables: Tables, tree: CutTree, n_cuts: int) -> CutT
     before = None
     while tree != before:
         before = tree
-        for path in tree.paths():
-            tree = _with_best_threshold(node, tables, tree, path, n_cuts)
+        tree = _chosen_again(node, tables, tree, n_cuts)
     return tree
 
 
-def _with_best_threshold(
-    node: NodeCuts, tables: Tables, tree: CutTree, path: tuple[int, ...], n_cuts: int
-) -> CutTree:
-    """A tree with the best threshold at the cut that a path leads to."""
-    inner = tree
-    inside = np.arange(len(node.places))
-    for side in path:
-        is_left = inner.cut.goes_left(node.codes_of(inner.cut.column, node.places[inside]))
-        inside = inside[is_left == (side == LEFT)]
-        below = inner.below[side]
-        if below is None:
-            raise ValueError(f"the path {path} ends at a region")
-        inner = below
-    if len(inside) < len(node.places):
-        tables = tables.take(inside)
-        node = node._replace(places=node.places[inside])
+def _chosen_again(node: NodeCuts, tables: Tables, tree: CutTree, n_cuts: int) -> CutTree:
+    """A tree with each threshold chosen again once, the one at the top first."""
+    cut = _best_threshold(node, tables, tree, n_cuts)
+    goes_left = cut.goes_left(node.codes(cut.column))
+    below = []
+    for side, lower in enumerate(tree.below):
+        if lower is not None:
+            inside = np.flatnonzero(goes_left == (side == LEFT))
+            lower = _chosen_again(node.take(inside), tables.take(inside), lower, n_cuts)
+        below.append(lower)
+    left, right = below
+    return CutTree(cut, (left, right))
+
+
+def _best_threshold(node: NodeCuts, tables: Tables, tree: CutTree, n_cuts: int) -> Cut:
+    """The best cut at the top of a tree while all below stays."""
     # Each region below takes the left or the right part of the rows that its other conditions leave.
-    regions = [regions_as_cuts(*node.regions_of(below)) for below in inner.below]
+    regions = [Cuts.of_regions(*node.regions_of(below)) for below in tree.below]
 
     def remaining(cuts: Cuts) -> FloatArray:
         """What the regions on both sides leave, (k,)."""
-        grids = [Grid(cuts.along, of_side, side) for side, of_side in enumerate(regions)]
+        grids = [Grid(cuts, of_side, side) for side, of_side in enumerate(regions)]
         left, right = tables.remaining(grids)  # (1, 2, k, regions), inside and outside of each
         return np.asarray(left[0, LEFT].sum(axis=1) + right[0, LEFT].sum(axis=1))
 
-    axis = node.axis_around(inner.cut, n_cuts)
-    before = remaining(Cuts.of([inner.cut], axis.codes))[0]
+    axis = node.axis_around(tree.cut, n_cuts)
+    before = remaining(Cuts.of([tree.cut], axis.codes))[0]
     if not len(axis.cuts):
-        return tree
-    best = sharpest(axis, remaining(axis.cuts), remaining)
-    if best.remaining < before - TIE:
-        return tree.with_cut(path, best.cut)
-    return tree
+        return tree.cut
+    best = axis.sharpest(remaining(axis.cuts), remaining)
+    return best.cut if best.remaining < before - TIE else tree.cut

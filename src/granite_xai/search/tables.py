@@ -19,7 +19,7 @@ from scipy import sparse
 from granite_xai.algebra.moments import Moments
 from granite_xai.base.parallel import in_threads, resolve_jobs
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.search.cuts import ColumnCuts
+from granite_xai.search.cuts import Cuts
 
 LEFT, RIGHT = 0, 1  # sides of a cut
 NUMBERS_AT_ONCE = 2**19  # sums that are worked on together: about what the cache holds
@@ -32,14 +32,14 @@ class Grid(NamedTuple):
 
     Parameters
     ----------
-    first : ColumnCuts
-    second : ColumnCuts, optional
+    first : Cuts
+    second : Cuts, optional
     side : int, optional
         Only the parts on this side of the first cuts; None: on both.
     """
 
-    first: ColumnCuts
-    second: ColumnCuts | None = None
+    first: Cuts
+    second: Cuts | None = None
     side: int | None = None
 
     @property
@@ -178,7 +178,7 @@ class Tables:
             min_samples=max(1, self.min_samples // step),
         )
 
-    def sides(self, candidates: Sequence[ColumnCuts]) -> list[FloatArray]:
+    def sides(self, candidates: Sequence[Cuts]) -> list[FloatArray]:
         """What both sides of each cut leave, (2, k) for each column."""
         return self.remaining([Grid(cuts) for cuts in candidates])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from granite_xai.regions import Partition
 from granite_xai.search.growth import Growth
@@ -44,5 +44,5 @@ class Tree(TreeOptions, Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions of a problem."""
-        root = Growth.of(problem, self).tree().as_regions(problem)
+        root = Growth.of(replace(problem, tree=self)).tree().as_regions(problem)
         return PartitionResult(Partition(root, problem.table.names))
