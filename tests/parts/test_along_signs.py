@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from granite_xai.algebra.behavior import Sensitivity
 from granite_xai.algebra.masked_model import MaskedModel
 from granite_xai.algebra.region_weights import RegionWeights, SignedLines
 
@@ -37,6 +40,12 @@ def test_means_and_squares_are_those_of_each_line(is_of_pairs):
 
 
 def test_rows_of_bins_do_not_count_by_their_weight_alone():
-    signed = SignedLines(np.ones(4), np.ones((4, 2)), 0.1)
-    masked = MaskedModel(np.ones((4, 1)), np.ones((4, 1)), bins=np.array([0, 0, 1, 1]))
-    assert masked.along_signs(signed) is None
+    """So a variance of theirs is taken line by line."""
+    rng = np.random.default_rng(0)
+    signed = SignedLines(np.ones(8), rng.choice([-1.0, 1.0], (8, 3)), 0.1)
+    masked = MaskedModel(rng.normal(size=(8, 2)), rng.normal(size=(8, 2)), np.repeat([0, 1], 4))
+    evaluations = SimpleNamespace(weights=signed.weights)
+    lines = RegionWeights.along_signs(signed)
+    on_lines = Sensitivity().value(masked, evaluations, lines)
+    one_by_one = Sensitivity().value(masked, evaluations, RegionWeights(lines.weights))
+    np.testing.assert_array_equal(on_lines, one_by_one)

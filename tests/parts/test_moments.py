@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 from granite_xai.algebra import moments as module
+from granite_xai.algebra.disagreement import Disagreement
+from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.masking import Conditional
 from granite_xai.algebra.moments import factor, moments_of
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.evaluations.evaluations import Coalition
+from granite_xai.tables import read_table
 from parts.by_hand import drawn, evaluations_of, named, waves
 
 MARGINAL = ("ice-pdp", "sobol", "variance", "pfi-risk")
@@ -88,6 +91,19 @@ def test_rows_that_share_one_bin_have_nothing_conditional(every_direction):
 @pytest.mark.parametrize("question", ["shap-pdp", "ice-shap", "coe", "cice-mplot", "sage-risk"])
 def test_questions_without_moments(question):
     assert moments_of(named(question, 3), evaluations()) is None
+
+
+def test_two_ways_to_bin_one_set_have_none():
+    """What is averaged within other bins does not cancel."""
+    other = Conditional(bins="exact")
+    asked = Disagreement(Explainer(other), Explainer(Conditional())).resolve(
+        read_table(drawn(N), missing="error")
+    )
+    known = evaluations()
+    bins = {(other, members): codes[::-1] for (_, members), codes in known.facts.items()}
+    known = replace(known, facts={**known.facts, **bins})
+    assert asked.regional(known, RegionWeights.whole(np.ones(N)))[0, 0] > 0
+    assert moments_of(asked, known) is None
 
 
 def test_pairs_have_none():

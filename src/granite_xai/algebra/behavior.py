@@ -288,9 +288,9 @@ class Risk(Behavior):
 
 def _along_signs(masked: Averaged, regions: RegionWeights) -> AlongSigns | None:
     """A masked model on lines of weights along signs; None where its moments do not follow from sums."""
-    if regions.signed is None or not isinstance(masked, MaskedModel):
-        return None
-    return masked.along_signs(regions.signed)
+    if regions.signed is not None and isinstance(masked, MaskedModel) and masked.adds_up:
+        return masked.along_signs(regions.signed)
+    return None
 
 
 def _target(evaluations: Evaluations) -> FloatArray:

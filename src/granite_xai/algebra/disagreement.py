@@ -7,11 +7,10 @@ averaged over the rows of the region where there is a gap at every row.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,6 @@ from granite_xai.algebra.effects import (
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.influence import Influence
 from granite_xai.algebra.interaction import weighted_sum
-from granite_xai.algebra.masked_model import MaskedModel
 from granite_xai.algebra.masking import Conditional, Masking
 from granite_xai.algebra.region_weights import AlongSigns, RegionWeights, SignedLines
 from granite_xai.base.document import PrintableDict
@@ -81,8 +79,18 @@ class Disagreement:
         object.__setattr__(self, "loss", loss)
         object.__setattr__(self, "name", name)
         gap_loss(loss)
-        _require_same("behavior", first.behavior, second.behavior)
-        _require_same("influence", first.influence, second.influence)
+        for axis in ("behavior", "influence"):
+            of_first = getattr(first, axis)
+            of_second = getattr(second, axis)
+            if of_first != of_second:
+                raise InputError(
+                    f"the two explanations differ in {axis}: {of_first!r} and {of_second!r}. Explanations can be "
+                    "compared when they share behavior and influence and differ in masking, in interaction, or in "
+                    "both.",
+                    code="P03",
+                    argument=axis,
+                    hint=f"Give both the same {axis}.",
+                )
         if (first.masking, first.interaction) == (second.masking, second.interaction):
             raise InputError(
                 "the two explanations are the same: masking and interaction are equal.",
@@ -127,19 +135,6 @@ class Disagreement:
         return ResolvedQuestion(question=self, first=first, second=second)
 
 
-def _require_same(axis: str, first: object, second: object) -> None:
-    """Refuse two explanations that differ where they must be equal."""
-    if first == second:
-        return
-    raise InputError(
-        f"the two explanations differ in {axis}: {first!r} and {second!r}. Explanations can be compared when they "
-        "share behavior and influence and differ in masking, in interaction, or in both.",
-        code="P03",
-        argument=axis,
-        hint=f"Give both the same {axis}.",
-    )
-
-
 # Questions with a name ----------------------------------------------------------------------------
 
 
@@ -152,11 +147,11 @@ def questions() -> dict[str, Disagreement]:
     'ice'
     """
     headings = ("question", "first", "second", "about")
-    return PrintableDict(_named_questions(), headings, _sides_of)
-
-
-def _sides_of(question: Disagreement) -> tuple[str, str, str]:
-    return question.first.name or "", question.second.name or "", question.behavior.key
+    return PrintableDict(
+        _named_questions(),
+        headings,
+        lambda asked: (asked.first.name or "", asked.second.name or "", asked.behavior.key),
+    )
 
 
 @cache
@@ -232,13 +227,6 @@ def question(
             side = replace(side, masking=masking)
         sides.append(replace(side, behavior=behavior))
     return Disagreement(first=sides[0], second=sides[1], loss=loss, name=name)
-
-
-class _StartedGap(NamedTuple):
-    """The part of a gap that some of its terms make."""
-
-    gap: FloatArray
-    terms: set[Term]
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,15 +325,41 @@ class ResolvedQuestion:
         regions : RegionWeights
         """
         views = [evaluations.in_gap_of(members) for members in self.sets]
-        together = [number for number, view in enumerate(views) if view is evaluations]
-        started = self._started(together, evaluations, regions)
+        started: dict[int, FloatArray] = {}  # what shared values make of the gaps of sets
+        for term, readers in self._shared_values.items():
+            readers_here = [number for number in readers if views[number] is evaluations]
+            if readers_here:
+                value = term.value(evaluations, regions)
+                for number in readers_here:
+                    of_gap = self.gap_terms[number][term] * value
+                    started[number] = started[number] + of_gap if number in started else of_gap
         for number, (terms, view) in enumerate(zip(self.gap_terms, views, strict=True)):
-            so_far = started.pop(number, None)
-            if so_far is None:
+            if number not in started:
                 yield combination(terms, view, regions)
                 continue
-            rest = {term: factor for term, factor in terms.items() if term not in so_far.terms}
-            yield so_far.gap + combination(rest, view, regions) if rest else so_far.gap
+            rest = {
+                term: factor for term, factor in terms.items() if term not in self._shared_values
+            }
+            gap = started.pop(number)
+            yield gap + combination(rest, view, regions) if rest else gap
+
+    @cached_property
+    def _shared_values(self) -> dict[Term, list[int]]:
+        """Values that the gaps of several sets read, and the numbers of these sets.
+
+        Masked models that add up are left out: a gap then is one masked model, which costs less.
+        """
+        readers: dict[Term, list[int]] = {}
+        for number, terms in enumerate(self.gap_terms):
+            for term in terms:
+                readers.setdefault(term, []).append(number)
+        everything = union(self.first.layout.players)
+        shared = {}
+        for term, numbers in readers.items():
+            is_over_all = term.masking.averages_rows or term.visible in (Coalition(), everything)
+            if len(numbers) > 1 and not (term.behavior.is_linear and is_over_all):
+                shared[term] = numbers
+        return shared
 
     @cached_property
     def has_masked_gaps(self) -> bool:
@@ -356,45 +370,13 @@ class ResolvedQuestion:
             for term in terms
         )
 
-    def masked_gaps(self, evaluations: Evaluations) -> Iterator[MaskedModel]:
-        """The gap of each set in turn, of a question of sums."""
-        for members, terms in zip(self.sets, self.gap_terms, strict=True):
-            yield masked_sum_of_rows(terms, evaluations.in_gap_of(members))
-
     def gaps_along_signs(
         self, evaluations: Evaluations, signed: SignedLines
     ) -> Iterator[AlongSigns]:
         """The gap of each set in turn at every row, on all lines of weights along signs; of a question of sums."""
-        for gap in self.masked_gaps(evaluations):
-            along_signs = gap.along_signs(signed)
-            if along_signs is None:
-                raise ValueError("a gap of the question does not average over all rows")
-            yield along_signs
-
-    def _started(
-        self, numbers: Sequence[int], evaluations: Evaluations, regions: RegionWeights
-    ) -> dict[int, _StartedGap]:
-        """What values that several sets read make of the gap of each.
-
-        Masked models that add up are left out: a gap then is one masked model, which costs less.
-        """
-        readers: dict[Term, list[int]] = {}
-        for number in numbers:
-            for term in self.gap_terms[number]:
-                readers.setdefault(term, []).append(number)
-        started: dict[int, _StartedGap] = {}
-        for term, sets in readers.items():
-            if len(sets) == 1:
-                continue
-            masked = term.masked(evaluations)
-            if term.behavior.is_linear and masked.adds_up:
-                continue
-            value = term.behavior.value(masked, evaluations, regions)
-            for number in sets:
-                so_far = started.setdefault(number, _StartedGap(np.zeros_like(value), set()))
-                so_far.gap[...] += self.gap_terms[number][term] * value
-                so_far.terms.add(term)
-        return started
+        for members, terms in zip(self.sets, self.gap_terms, strict=True):
+            gap = masked_sum_of_rows(terms, evaluations.in_gap_of(members))
+            yield gap.along_signs(signed)
 
     def losses(self, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:
         """The disagreement of each set in each region, (sets, sides, K); 0 where a side has no row."""
@@ -407,22 +389,11 @@ class ResolvedQuestion:
 
     def regional(self, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:
         """The disagreement of each region, (sides, K)."""
-        at_once = max(1, NUMBERS_AT_ONCE // (len(evaluations) * self._gaps_kept))
+        gaps_kept = len(self.sets) if self.is_local and self._shared_values else 1
+        at_once = max(1, NUMBERS_AT_ONCE // (len(evaluations) * gaps_kept))
         return np.concatenate(
             [self.losses(evaluations, part).sum(axis=0) for part in regions.blocks(at_once)], axis=1
         )
-
-    @cached_property
-    def _gaps_kept(self) -> int:
-        """Gaps of rows that are in memory together: those of all sets, where these share values (`_started`)."""
-        everything = union(self.first.layout.players)
-        readers = Counter(term for terms in self.gap_terms for term in terms)
-        for term, count in readers.items():
-            adds_up = term.behavior.is_linear and term.masking.averages_rows
-            is_masked = term.visible not in (Coalition(), everything)
-            if count > 1 and self.is_local and is_masked and not adds_up:
-                return len(self.sets)
-        return 1
 
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """For each set how many rows of the region its gap averages over, at least, at each row, (n,)."""

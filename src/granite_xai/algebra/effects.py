@@ -10,9 +10,8 @@ summed up once, for every pair of rows (attributions).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -119,8 +118,13 @@ class Effect:
     @property
     def needs(self) -> Needs:
         """What is read of the model, with the masked model that effects are counted from."""
-        needs = self.masking.needs(self._read_by_masking() | {Coalition()})
-        return replace(needs, compared=frozenset(self.sets), attributions=self.attributions)
+        read = {term.visible for terms in self.terms for term in terms} | {Coalition()}
+        by_masking = read - {union(self.layout.players)} - self.attributions.keys()
+        return replace(
+            self.masking.needs(by_masking),
+            compared=frozenset(self.sets),
+            attributions=self.attributions,
+        )
 
     @property
     def reads(self) -> list[frozenset[Coalition]]:
@@ -171,11 +175,6 @@ class Effect:
         """For each set how many rows its effect averages over at each row, at least, (n,)."""
         return cell_sizes(self.sets, self.terms, evaluations)
 
-    def _read_by_masking(self) -> set[Hashable]:
-        everything = union(self.layout.players)
-        read = {term.visible for terms in self.terms for term in terms}
-        return {visible for visible in read if visible != everything} - self.attributions.keys()
-
 
 def masked_sum(terms: Terms, evaluations: Evaluations, regions: RegionWeights) -> FloatArray:
     """A combination of masked models at every row, (n, K): those of one kind add up first."""
@@ -197,10 +196,9 @@ def masked_sum_of_rows(terms: Terms, evaluations: Evaluations) -> MaskedModel:
     """A combination of masked models that all average over all rows, as one."""
     weighted = [(coefficient, term.masked(evaluations)) for term, coefficient in terms.items()]
     sums = MaskedModel.combined(cast(Sequence[tuple[float, MaskedModel]], weighted))
-    if not sums:
-        return MaskedModel.of_rows(np.zeros(len(evaluations)))
-    first, *others = sums
-    for other in others:  # pairs of rows come first
+    sums = sums or [MaskedModel.of_rows(np.zeros(len(evaluations)))]
+    first = sums[0]
+    for other in sums[1:]:  # pairs of rows come first
         first = MaskedModel(first.row_part + other.of_pairs())
     return first
 
@@ -322,190 +320,139 @@ def resolve(
         return replace(effect(hidden, behavior=redrawn), behavior=behavior)
     if not isinstance(interaction, Partial):
         return effect([interaction.terms(layout.players, members) for members in layout.sets])
-    game = _Game(
-        layout=layout,
-        interaction=interaction,
-        used=used if masking.ignores_unused else None,
-        masking=masking,
-        table=table,
-        most_rows=max_evaluations or MAX_ROWS,
-    )
+
     is_summed = masking.averages_rows and behavior.is_linear
-    if is_summed and by_paths and game.has_paths:
-        return _attributed(effect([{}] * len(layout.sets)), interaction, by_paths=True)
-    partial = effect(*game.terms(seed, pairs))
-    return _attributed(partial, interaction) if is_summed else partial
-
-
-def _attributed(effect: Effect, interaction: Partial, by_paths: bool = False) -> Effect:
-    """The same effect, summed over coalitions for every pair of rows, where that is worth it."""
-    layout = effect.layout
-    n_terms_of_pure_and_full = 2 ** (layout.order + 1)
-    n_terms = max(len(terms) for terms in effect.terms)
-    if not by_paths and n_terms <= n_terms_of_pure_and_full:
-        return effect
-    index = "partial" if layout.order == 1 and interaction.is_shapley else interaction.index
+    is_value = layout.order == 1 and interaction.is_shapley
+    by_paths = by_paths and is_summed and is_value and len(layout.players) >= MIN_PATH_PLAYERS
+    if by_paths:
+        by_set: list[Weighted] = [{} for _ in layout.sets]
+        draws: list[list[Weighted]] = []
+    else:
+        by_set, draws = _partial_terms(
+            interaction,
+            layout,
+            masking,
+            table,
+            most_rows=max_evaluations or MAX_ROWS,
+            seed=seed,
+            pairs=pairs,
+            used=used if masking.ignores_unused else None,
+        )
+        n_terms_of_pure_and_full = 2 ** (layout.order + 1)
+        if not is_summed or max(map(len, by_set)) <= n_terms_of_pure_and_full:
+            return effect(by_set, draws)
+    # Coalitions are summed up for every pair of rows: so many that this is worth it.
+    kind = "partial" if is_value else interaction.index
     attributions: dict[Hashable, Summed] = {}
-    terms: list[Terms] = []
-    for place, (members, of_set) in enumerate(zip(layout.sets, effect.terms, strict=True)):
-        key = Attributed("paths" if by_paths else index, members, layout.players)
+    for place, members in enumerate(layout.sets):
+        key = Attributed("paths" if by_paths else kind, members, layout.players)
         attributions[key] = Summed(
-            terms=_weighted(of_set),
-            draws=tuple(_weighted(draw[place]) for draw in effect.draws),
+            terms=by_set[place],
+            draws=tuple(draw[place] for draw in draws),
             players=layout.players if by_paths else (),
             place=layout.players.index(members[0]) if by_paths else 0,
         )
-        terms.append({Term(effect.masking, effect.behavior, key): 1.0})
-    return replace(effect, terms=tuple(terms), draws=(), attributions=attributions)
+    return replace(effect([{key: 1.0} for key in attributions]), attributions=attributions)
 
 
-def _weighted(terms: Terms) -> Weighted:
-    return {
-        term.visible: coefficient
-        for term, coefficient in terms.items()
-        if isinstance(term.visible, frozenset)
-    }
-
-
-@dataclass(frozen=True, eq=False)
-class _Game:
-    """The coalitions of partial effects, of the players that matter.
+def _partial_terms(
+    interaction: Partial,
+    layout: PlayersAndSets,
+    masking: Masking,
+    table: Table,
+    *,
+    most_rows: int,
+    seed: int,
+    pairs: int | None,
+    used: Coalition | None,
+) -> tuple[list[Weighted], list[list[Weighted]]]:
+    """The coalitions of each set, and where they are drawn (C19) those of each draw and set.
 
     Players of which the model reads no column add nothing to any coalition: without them the effects of
     the others are the same.
 
     Parameters
     ----------
-    layout : PlayersAndSets
-    interaction : Partial
-    used : coalition, optional
-        Columns that matter; None: all.
-    masking : Masking
-    table : Table
-        Rows on which costs are counted.
+    interaction, layout, masking, table, seed, pairs
+        As in `resolve`.
     most_rows : int
         Recombined rows that may be sent to the model.
+    used : coalition, optional
+        Columns that matter; None: all.
     """
+    everything = union(layout.players)
+    players = list(layout.players)
+    if used is not None and interaction.is_shapley and layout.order == 1:
+        players = [player for player in players if player & used] or players[:1]
+    matter = union(players)
 
-    layout: PlayersAndSets
-    interaction: Partial
-    used: Coalition | None
-    masking: Masking
-    table: Table
-    most_rows: int
+    def of_sets(terms: Callable[[Players, Players], Weighted], ordered: Players) -> list[Weighted]:
+        """The coalitions of each set; with all players that matter visible, everything is."""
+        by_set: list[Weighted] = []
+        for members in layout.sets:
+            of_set = terms(ordered, members) if all(m in players for m in members) else {}
+            by_set.append({everything if read == matter else read: c for read, c in of_set.items()})
+        return by_set
 
-    @property
-    def has_paths(self) -> bool:
-        """Whether paths of trees give these effects, and cost less than coalitions."""
-        is_of_players = self.layout.order == 1 and self.interaction.is_shapley
-        return is_of_players and len(self.layout.players) >= MIN_PATH_PLAYERS
-
-    @cached_property
-    def players(self) -> list[Coalition]:
-        """Those that matter."""
-        every = list(self.layout.players)
-        if self.used is None or not self.interaction.is_shapley or self.layout.order > 1:
-            return every
-        return [player for player in every if player & self.used] or every[:1]
-
-    def terms(
-        self, seed: int, pairs: int | None
-    ) -> tuple[list[Weighted], Sequence[Sequence[Weighted]]]:
-        """The coalitions of each set, and where they are drawn those of each draw."""
-        if pairs == 0 or (pairs is None and len(self.players) <= MAX_EXACT_PLAYERS):
-            exact = [self._of_set(self.interaction.terms, members) for members in self.layout.sets]
-            if pairs == 0 or self._n_rows(_coalitions(exact)) <= self.most_rows:
-                return exact, ()
-        draws = self._draws(np.random.default_rng(seed), pairs)
-        means: list[Weighted] = [
-            weighted_sum((1 / len(draws), of_set) for of_set in sets)
-            for sets in zip(*draws, strict=True)
-        ]
-        return means, draws
-
-    def _of_set(self, terms: Callable[[Players, Players], Weighted], members: Players) -> Weighted:
-        """The coalitions of one set; with all players that matter visible, everything is."""
-        if any(member not in self.players for member in members):
-            return {}
-        everything = union(self.layout.players)
-        matter = union(self.players)
-        return {
-            everything if coalition == matter else coalition: coefficient
-            for coalition, coefficient in terms(self.players, members).items()
-        }
-
-    def _draws(self, generator: np.random.Generator, pairs: int | None) -> list[list[Weighted]]:
-        """The coalitions of each pair of orders and set: so many pairs, or as many as can be paid for."""
-        is_mean_over_orders = self.interaction.is_shapley and (
-            self.layout.order == 1 or self.interaction.index == "shapley-taylor"
-        )
-        if not is_mean_over_orders:
-            reason = " (only Shapley values and Shapley-Taylor interactions can be sampled)"
-            raise self._too_expensive(0, reason)
-        if pairs is not None:
-            draws = [self._draw(generator) for _ in range(pairs)]
-        else:
-            draws = self._affordable_draws(generator)
-        if len(draws) < MIN_PAIRS:
-            raise self._too_expensive(len(draws))
-        if pairs is None:
-            # The smallest number times a power of two, so that a few rows more or less draw the same.
-            n_doublings = int(np.log2(len(draws) / MIN_PAIRS))
-            draws = draws[: MIN_PAIRS * 2**n_doublings]
-        return draws
-
-    def _draw(self, generator: np.random.Generator) -> list[Weighted]:
-        """For each set the mean over one random order of arrival and its reverse."""
-        order = [self.players[i] for i in generator.permutation(len(self.players))]
-
-        def mean(players: Players, members: Players) -> Weighted:
-            forward = self.interaction.sampled(order, members)
-            backward = self.interaction.sampled(order[::-1], members)
-            return weighted_sum([(0.5, forward), (0.5, backward)])
-
-        return [self._of_set(mean, members) for members in self.layout.sets]
-
-    def _affordable_draws(self, generator: np.random.Generator) -> list[list[Weighted]]:
-        """As many draws as the rows that may be sent to the model pay for."""
-        everything = union(self.layout.players)
-        draws: list[list[Weighted]] = []
-        paid: set[Coalition] = set()  # a matrix read the other way round is that of the complement
-        n_rows = 0
-        for _ in range(MAX_PAIRS):
-            draw = self._draw(generator)
-            unpaid = _coalitions(draw) - paid
-            n_rows += self._n_rows(unpaid)
-            if n_rows > self.most_rows:
-                break
-            paid |= unpaid | {everything - coalition for coalition in unpaid}
-            draws.append(draw)
-        return draws
-
-    def _n_rows(self, coalitions: set[Coalition]) -> int:
+    def n_rows(coalitions: set[Coalition]) -> int:
         """Recombined rows that some coalitions need."""
-        everything = Coalition(range(self.table.n_columns))
-        needs = self.masking.needs(coalitions - {everything})
+        needs = masking.needs(coalitions - {everything})
         against_references = 0
         for _, visible in needs.facts:
             if visible and visible not in needs.coalitions:
-                against_references += len(self.table.distinct(visible)[1])
-        return request(needs, self.table).n_recombined + against_references
+                against_references += len(table.distinct(visible)[1])
+        return request(needs, table).n_recombined + against_references
 
-    def _too_expensive(self, n_pairs: int, reason: str = "") -> ResourceError:
+    def too_expensive(n_pairs: int, reason: str = "") -> ResourceError:
         hint = (
             "fewer rows (max_samples=), groups of features (influence=gx.Joint({name: features})), or "
             "Resources(max_evaluations=...)"
         )
         return ResourceError(
-            f"partial effects of {len(self.layout.players)} players on {self.table.n_rows} rows: "
-            f"max_evaluations={self.most_rows:,} pays for {n_pairs} pairs of orders, at least {MIN_PAIRS} are "
-            f"needed{reason}. Remedies: {hint}.",
+            f"partial effects of {len(players)} players on {table.n_rows} rows: max_evaluations={most_rows:,} pays "
+            f"for {n_pairs} pairs of orders, at least {MIN_PAIRS} are needed{reason}. Remedies: {hint}.",
             code="M13",
             argument="resources",
             hint=hint,
         )
 
-
-def _coalitions(weighted: Iterable[Weighted]) -> set[Coalition]:
-    """All coalitions that some combinations have."""
-    return {coalition for terms in weighted for coalition in terms}
+    if pairs == 0 or (pairs is None and len(players) <= MAX_EXACT_PLAYERS):
+        exact = of_sets(interaction.terms, players)
+        if pairs == 0 or n_rows(set().union(*exact)) <= most_rows:
+            return exact, []
+    is_mean_over_orders = interaction.is_shapley and (
+        layout.order == 1 or interaction.index == "shapley-taylor"
+    )
+    if not is_mean_over_orders:
+        reason = " (only Shapley values and Shapley-Taylor interactions can be sampled)"
+        raise too_expensive(0, reason)
+    generator = np.random.default_rng(seed)
+    draws: list[list[Weighted]] = []
+    paid: set[Coalition] = set()  # a matrix read the other way round is that of the complement
+    n_paid = 0
+    for _ in range(MAX_PAIRS if pairs is None else pairs):
+        order = [players[i] for i in generator.permutation(len(players))]
+        forward = of_sets(interaction.sampled, order)
+        backward = of_sets(interaction.sampled, order[::-1])
+        draw: list[Weighted] = [
+            weighted_sum([(0.5, there), (0.5, back)])
+            for there, back in zip(forward, backward, strict=True)
+        ]
+        if pairs is None:
+            unpaid = set[Coalition]().union(*draw) - paid
+            n_paid += n_rows(unpaid)
+            if n_paid > most_rows:
+                break
+            paid |= unpaid | {everything - coalition for coalition in unpaid}
+        draws.append(draw)
+    if len(draws) < MIN_PAIRS:
+        raise too_expensive(len(draws))
+    if pairs is None:
+        # The smallest number times a power of two, so that a few rows more or less draw the same.
+        n_doublings = int(np.log2(len(draws) / MIN_PAIRS))
+        draws = draws[: MIN_PAIRS * 2**n_doublings]
+    means: list[Weighted] = [
+        weighted_sum((1 / len(draws), of_set) for of_set in sets)
+        for sets in zip(*draws, strict=True)
+    ]
+    return means, draws

@@ -23,7 +23,6 @@ from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.evaluations.asking import ask
 from granite_xai.evaluations.ensembles import Reading
-from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.probe import require_sizeable
 from granite_xai.evaluations.request import (
     Learned,
@@ -94,15 +93,15 @@ class Explainer:
         influence: Influence | str = "individual",
         name: str | None = None,
     ) -> None:
-        chosen = {
+        choices = {
             "masking": choose("masking", masking, MASKINGS, accept=Masking),
             "behavior": choose("behavior", behavior, BEHAVIORS, accept=Behavior),
             "interaction": choose("interaction", interaction, INTERACTIONS, accept=Interaction),
             "influence": choose("influence", influence, INFLUENCES, accept=Influence),
             "name": name,
         }
-        for axis, operator in chosen.items():
-            object.__setattr__(self, axis, operator)
+        for field_name, value in choices.items():
+            object.__setattr__(self, field_name, value)
 
     def with_influence(self, influence: Influence) -> Explainer:
         """The same explanation of other sets."""
@@ -218,11 +217,17 @@ class Explainer:
         fitting = of_region if rows is None else every_row
         effect = asking.effect(of_region)
         learned = learn(effect.needs.facts, fitting, random_state, record=record)
-        evaluations = asking.evaluations(effect, of_region, learned)
+        if resources.grid is not None:
+            reads = dict(zip(effect.sets, effect.reads, strict=True))
+            on_grid = stand_ins(of_region.table, resources.grid).keys()
+            require_few_values(reads, of_region.table, on_grid)
+        requested, reading = asking.request(effect, of_region, learned)
+        asked = ask(predictor, of_region, requested, reading, resources=resources)
+        require_sizeable(asked.extents)
         with one_blas_thread():
             part = regional_part(
                 effect,
-                evaluations,
+                asked.outputs[0],
                 of_region.positions,
                 name=self.name or "first",
                 signs=random_signs(of_region.clusters, random_state),
@@ -275,64 +280,44 @@ class _Asking:
         )
         return requested, reading
 
-    def evaluations(
-        self, effect: Effect, rows: Rows, learned: Mapping[Any, Learned]
-    ) -> Evaluations:
-        """What the model says about some rows."""
-        if self.resources.grid is not None:
-            reads = dict(zip(effect.sets, effect.reads, strict=True))
-            on_grid = stand_ins(rows.table, self.resources.grid).keys()
-            require_few_values(reads, rows.table, on_grid)
-        requested, reading = self.request(effect, rows, learned)
-        asked = ask(self.model, rows, requested, reading, resources=self.resources)
-        require_sizeable(asked.extents)
-        return asked.outputs[0]
-
     def drawn_places(self, rows: Rows, max_samples: int | str | None) -> IntArray:
-        """Places of the rows of a region that are used."""
+        """Places of the rows of a region that are used.
+
+        Where all rows are too many for partial effects, a warning says how many are used: all of them where
+        not even a few are paid for, which is refused later, with the remedies.
+        """
         every_place = np.arange(len(rows))
-        n_drawn = None  # as many as are paid for
+        n_drawn: int | None = None  # as many as are paid for
         if isinstance(max_samples, str):
             choose("max_samples", max_samples, {"auto": "auto"})
-            is_cheap = not isinstance(self.explainer.interaction, Partial)
-            if is_cheap or self._is_paid_for(rows):
+            if not self.explainer.is_partial or self._is_paid_for(rows):
                 return every_place
-        elif max_samples is None:
-            return every_place
         else:
-            n_drawn = whole_number("max_samples", max_samples, at_least=1)
+            n_drawn = len(rows)
+            if max_samples is not None:
+                n_drawn = whole_number("max_samples", max_samples, at_least=1)
             if n_drawn >= len(rows):
                 return every_place
         # An order that depends only on what the rows hold; each is a cluster of its own.
         order = fixed_row_order(rows.table, rows.y, rows.weights, every_place)
         order = order[np.random.default_rng(self.seed).permutation(len(rows))]
         if n_drawn is None:
-            n_drawn = self._n_affordable(rows, order)
+            sizes = range(FEWEST_DRAWN, min(MOST_DRAWN, len(rows)) + 1)
+            n_affordable = bisect_left(
+                sizes, True, key=lambda n_first: not self._is_paid_for(rows.take(order[:n_first]))
+            )
+            if n_affordable == 0:
+                return every_place
+            n_drawn = sizes[n_affordable - 1]
+            remedy = "a larger Resources(max_evaluations=) pays for more"
+            if n_drawn == MOST_DRAWN:
+                remedy = "max_samples= takes more"
+            warn(
+                f"M13: {n_drawn:,} of {len(rows):,} rows were used, drawn at random. More rows give smaller standard "
+                f"errors; {remedy}.",
+                DataWarning,
+            )
         return np.sort(order[:n_drawn])
-
-    def _n_affordable(self, rows: Rows, order: IntArray) -> int:
-        """How many of the first rows in an order are used where all are too many, with a warning that says so.
-
-        All of them where not even a few are paid for: that is refused, with the remedies.
-        """
-
-        def is_too_much(n_first: int) -> bool:
-            return not self._is_paid_for(rows.take(order[:n_first]))
-
-        sizes = range(FEWEST_DRAWN, min(MOST_DRAWN, len(order)) + 1)
-        n_affordable = bisect_left(sizes, True, key=is_too_much)
-        if n_affordable == 0:
-            return len(order)
-        n_drawn = sizes[n_affordable - 1]
-        remedy = "a larger Resources(max_evaluations=) pays for more"
-        if n_drawn == MOST_DRAWN:
-            remedy = "max_samples= takes more"
-        warn(
-            f"M13: {n_drawn:,} of {len(order):,} rows were used, drawn at random. More rows give smaller standard "
-            f"errors; {remedy}.",
-            DataWarning,
-        )
-        return n_drawn
 
     def _is_paid_for(self, rows: Rows) -> bool:
         """Whether the limits allow what the explanation of some rows takes."""

@@ -109,7 +109,8 @@ class Explanation(Printable):
                 argument="name",
             )
         if chosen[0].rows is not None:
-            return _by_row(chosen, [part.values for part in chosen])
+            values: FloatArray = _by_row(chosen, "values")
+            return values
         if len(chosen) == 1:
             return chosen[0].values
         return np.stack([part.values for part in chosen])
@@ -132,23 +133,24 @@ class Explanation(Printable):
                 sizes_of_line.setdefault(line, {})[part.name] = size
         lines: list[tuple[object, ...]] = []
         for (region, labels_text), by_name in sizes_of_line.items():
-            texts = [_size_text(by_name.get(name), largest) for name in self.names]
+            texts = []
+            for name in self.names:
+                size = by_name.get(name, np.nan)
+                is_rounding = abs(size) < ROUNDING * largest
+                texts.append("" if name not in by_name else amount(0.0 if is_rounding else size))
             lines.append((region, labels_text, *texts))
         table = TableBlock(("region", "feature", *self.names), lines, left=(1,))
         return Document([Paragraph(repr(self)[1:-1]), table])
 
     def __repr__(self) -> str:
         names = " and ".join(self.names)
-        sets = count(len(self.sets), "feature" if self._has_single_features else "set")
+        has_single_features = all(len(labels) == 1 for labels in self.sets)
+        sets = count(len(self.sets), "feature" if has_single_features else "set")
         regions = count(len({part.region for part in self.parts}), "region")
         rows = count(self.table.n_rows, "row")
         if self.n_explained is not None and self.n_explained < self.table.n_rows:
             rows = f"{self.n_explained:,} of {rows}"
         return f"<Explanation: {names} of {sets}, {regions}, {rows}>"
-
-    @property
-    def _has_single_features(self) -> bool:
-        return all(len(names) == 1 for names in self.sets)
 
     def frame(self) -> Any:
         """A tidy table in the library of X: region, set, explanation, row, value, standard_error."""
@@ -192,24 +194,18 @@ class Explanation(Printable):
                 hint="Use to_shapiq for interactions.",
             )
         names = [label for (label,) in sets]
+        # Cells are shown where every set is a numeric column, and rows were not left out of a file.
+        cells = None
+        numeric = {column.name: column for column in self.table.columns if column.kind == "numeric"}
+        if self.table.n_rows and numeric.keys() >= set(names):
+            rows = _by_row(chosen, "rows")
+            cells = np.column_stack([numeric[name].values[rows] for name in names])
         return shap.Explanation(
-            values=_by_row(chosen, [part.values for part in chosen]),
-            base_values=_by_row(chosen, [part.base for part in chosen]),
-            data=self._numeric_cells(names, _explained_rows(chosen)),
+            values=_by_row(chosen, "values"),
+            base_values=_by_row(chosen, "base"),
+            data=cells,
             feature_names=names,
         )
-
-    def _numeric_cells(self, names: Sequence[str], rows: IntArray) -> FloatArray | None:
-        """The values of some rows, (n, sets); None unless every set is a numeric column.
-
-        None, too, where the explanation was loaded without rows.
-        """
-        numeric = {
-            column.name: column.values for column in self.table.columns if column.kind == "numeric"
-        }
-        if not self.table.n_rows or not numeric.keys() >= set(names):
-            return None
-        return np.column_stack([numeric[name][rows] for name in names])
 
     def to_shapiq(self, row: int | None = None, name: str | None = None) -> Any:
         """A ``shapiq.InteractionValues`` of one explanation (None: the first), for shapiq's own plots.
@@ -237,19 +233,11 @@ class Explanation(Printable):
         )
 
 
-def _rows_of_parts(parts: Sequence[Part]) -> IntArray:
-    """Positions of the rows of a local explanation, part by part."""
-    return np.concatenate([part.rows for part in parts if part.rows is not None])
-
-
-def _explained_rows(parts: Sequence[Part]) -> IntArray:
-    """Positions of the rows of a local explanation, ascending."""
-    return np.sort(_rows_of_parts(parts))
-
-
-def _by_row(parts: Sequence[Part], arrays: Sequence[FloatArray]) -> FloatArray:
+def _by_row(parts: Sequence[Part], what: str) -> Any:
     """What the parts of a local explanation hold for their rows, in the order of the rows."""
-    return np.concatenate(arrays)[np.argsort(_rows_of_parts(parts), kind="stable")]
+    rows = np.concatenate([part.rows for part in parts if part.rows is not None])
+    held = np.concatenate([getattr(part, what) for part in parts])
+    return held[np.argsort(rows, kind="stable")]
 
 
 def _values_of_row_or_region(parts: Sequence[Part], number: int | None) -> tuple[FloatArray, float]:
@@ -278,15 +266,6 @@ def _package(name: str) -> Any:
     except ImportError as error:
         hint = f"pip install 'granite-xai[shap]' installs {name}."
         raise InputError(f"this needs the package {name}.", code="P08", hint=hint) from error
-
-
-def _size_text(size: float | None, largest: float) -> str:
-    """A size as it is printed: nothing where there is none, 0 where it is rounding."""
-    if size is None:
-        return ""
-    if abs(size) < ROUNDING * largest:
-        return amount(0.0)
-    return amount(size)
 
 
 # Values and standard errors of a region ------------------------------------------------------------

@@ -162,10 +162,8 @@ class MaskedModel:
             values[places] = within._means(regions.take(places))
         return values
 
-    def along_signs(self, signed: SignedLines) -> AlongSigns | None:
-        """The masked model on all lines of weights along signs; None where not all rows count by their weight."""
-        if not self.adds_up:
-            return None
+    def along_signs(self, signed: SignedLines) -> AlongSigns:
+        """The masked model on all lines of weights along signs, where all rows count by their weight (`adds_up`)."""
         if self.region_part is None:
             return AlongSigns(self.row_part, signed.shares, signed.moves, signed)
         weighted = (self.region_part * signed.shares[:, None]).T
