@@ -245,13 +245,6 @@ class Intervals:
         return np.asarray(np.clip(places, 0, 2 * len(self.parts) - 2), dtype=np.intp)
 
 
-class _RowChanges(NamedTuple):
-    """The change across the interval of each row, in each of K weighings."""
-
-    changes: FloatArray  # (n, K)
-    intervals: IntArray  # (n, K): the interval that each row is counted to, from 1
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictionsAlong:
     """The predictions of each row at the points of its interval and of others it may be counted to.
@@ -280,12 +273,7 @@ class PredictionsAlong:
         """Those of some of the rows."""
         return replace(self, places=self.places[places], starts=self.starts[places])
 
-    @property
-    def intervals(self) -> IntArray:
-        """Interval of each row, (n,), counted from 1; 0 for missing values."""
-        return np.where(self.places < 0, 0, intervals_of(self.places, self.edges))
-
-    def changes(self, rows: IntArray, is_left: BoolArray) -> _RowChanges:
+    def changes(self, rows: IntArray, is_left: BoolArray) -> tuple[FloatArray, IntArray]:
         """The change of each row across its interval, which ends where the row's side ends.
 
         First every row is read across its whole interval, which is the same for all weighings. Then those
@@ -296,21 +284,39 @@ class PredictionsAlong:
         rows : array of shape (n,)
             Ascending by place.
         is_left : array of shape (n, K)
+
+        Returns
+        -------
+        changes : array of shape (n, K)
+        intervals : array of shape (n, K)
+            The interval that each row is counted to, from 1.
         """
+
+        def change(rows: IntArray, lower: IntArray, upper: IntArray) -> FloatArray:
+            """The change of the prediction of each row from one point to another."""
+            starts = self.starts[rows]
+            return np.asarray(self.values[starts + upper] - self.values[starts + lower])
+
         places = self.places[rows]
         whole_intervals = intervals_of(places, self.edges)  # (n,)
         lower = self.edges[whole_intervals - 1]
         upper = self.edges[whole_intervals]
         count = is_left.shape[1]
         intervals = np.repeat(whole_intervals[:, None], count, axis=1)
-        changes = np.repeat(self._change(rows, lower, upper)[:, None], count, axis=1)
+        changes = np.repeat(change(rows, lower, upper)[:, None], count, axis=1)
 
-        side_low, side_high = _range_of_own_side(places, is_left)  # (n, K)
+        left_low, left_high = _range_of_members(places, is_left)
+        right_low, right_high = _range_of_members(places, ~is_left)
+        side_low = np.where(is_left, left_low, right_low)  # (n, K): points
+        side_high = np.where(is_left, left_high, right_high)
         is_cut = (lower[:, None] < side_low) | (upper[:, None] > side_high)
         cut_rows, cut_weighings = np.nonzero(is_cut)  # (c,) each
         low = side_low[cut_rows, cut_weighings]
         high = side_high[cut_rows, cut_weighings]
-        counted_to = self._intervals_within(whole_intervals[cut_rows], low, high)
+        # The row's interval, or the nearest one that shares a part with its side.
+        first = np.searchsorted(self.edges, low, side="right")
+        last = np.clip(np.searchsorted(self.edges, high, side="left"), 1, len(self.edges) - 1)
+        counted_to = np.minimum(np.maximum(whole_intervals[cut_rows], first), last)
         low = np.maximum(low, self.edges[counted_to - 1])
         high = np.minimum(high, self.edges[counted_to])
         # An interval without width has no change: both ends are read at one point that was evaluated.
@@ -319,27 +325,8 @@ class PredictionsAlong:
         low = np.where(has_width, low, evaluated)
         high = np.where(has_width, high, evaluated)
         intervals[cut_rows, cut_weighings] = counted_to
-        changes[cut_rows, cut_weighings] = self._change(rows[cut_rows], low, high)
-        return _RowChanges(changes, intervals)
-
-    def _change(self, rows: IntArray, lower: IntArray, upper: IntArray) -> FloatArray:
-        """The change of the prediction of each row from one point to another."""
-        starts = self.starts[rows]
-        return np.asarray(self.values[starts + upper] - self.values[starts + lower])
-
-    def _intervals_within(self, intervals: IntArray, low: IntArray, high: IntArray) -> IntArray:
-        """The interval of each row, or the nearest one that shares a part with the range of its side.
-
-        Parameters
-        ----------
-        intervals : array of shape (c,)
-        low, high : arrays of shape (c,)
-            First and last point of the range.
-        """
-        first = np.searchsorted(self.edges, low, side="right")
-        last = np.searchsorted(self.edges, high, side="left")
-        last = np.clip(last, 1, len(self.edges) - 1)
-        return np.asarray(np.minimum(np.maximum(intervals, first), last))
+        changes[cut_rows, cut_weighings] = change(rows[cut_rows], low, high)
+        return changes, intervals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -386,23 +373,19 @@ class Changes:
             return result
         start = 0
         for part in regions.take(rows).blocks(max(1, CELLS_AT_ONCE // len(rows))):
-            end = start + part.count
-            is_left = (
-                part.weights != 0
-            )  # of lines of weights: whether a row is in the region at all
+            is_left = part.weights != 0  # of lines: whether a row is in the region at all
             if part.total is None and is_left.all():
-                result[rows, start:end] = self._everywhere(rows, part.weights)
-                start = end
-                continue
-            weights = part.weights
-            if part.total is not None:
-                weights = np.broadcast_to(part.total[:, None], part.weights.shape)
-            changes, intervals = self.path.changes(rows, is_left)
-            of_part = self.of_row * changes
-            if self.of_mean:
-                of_part += self.of_mean * _interval_means(changes, intervals, is_left, weights)
-            result[rows, start:end] = of_part
-            start = end
+                of_part = self._everywhere(rows, part.weights)
+            else:
+                weights = part.weights
+                if part.total is not None:
+                    weights = np.broadcast_to(part.total[:, None], part.weights.shape)
+                changes, intervals = self.path.changes(rows, is_left)
+                of_part = self.of_row * changes
+                if self.of_mean:
+                    of_part += self.of_mean * _interval_means(changes, intervals, is_left, weights)
+            result[rows, start : start + part.count] = of_part
+            start += part.count
         return result
 
     def _everywhere(self, rows: IntArray, weights: FloatArray) -> FloatArray:
@@ -419,7 +402,9 @@ class Changes:
         """Rows in the interval of each row, (n,), where changes are averaged."""
         if not self.of_mean:
             return None
-        return np.bincount(self.path.intervals)[self.path.intervals]
+        places = self.path.places
+        intervals = np.where(places < 0, 0, intervals_of(places, self.path.edges))
+        return np.bincount(intervals)[intervals]
 
 
 def intervals_of(places: IntArray, edges: IntArray) -> IntArray:
@@ -435,13 +420,6 @@ def intervals_of(places: IntArray, edges: IntArray) -> IntArray:
         Numbers of the points that are edges.
     """
     return np.clip(np.searchsorted(2 * edges, places, side="left"), 1, len(edges) - 1)
-
-
-def _range_of_own_side(places: IntArray, is_left: BoolArray) -> tuple[IntArray, IntArray]:
-    """First and last point within the range of the side that holds each row, (n, K) each; places ascend."""
-    left_low, left_high = _range_of_members(places, is_left)
-    right_low, right_high = _range_of_members(places, ~is_left)
-    return np.where(is_left, left_low, right_low), np.where(is_left, left_high, right_high)
 
 
 def _range_of_members(places: IntArray, is_member: BoolArray) -> tuple[IntArray, IntArray]:

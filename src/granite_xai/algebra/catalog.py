@@ -248,11 +248,11 @@ def explanations() -> dict[str, Explainer]:
     'pure'
     """
     headings = ("explanation", "masking", "behavior", "interaction")
-    return PrintableDict(_explainers(), headings, _axes_of)
-
-
-def _axes_of(explainer: Explainer) -> tuple[str, str, str]:
-    return explainer.masking.key, explainer.behavior.key, explainer.interaction.key
+    return PrintableDict(
+        _explainers(),
+        headings,
+        lambda each: (each.masking.key, each.behavior.key, each.interaction.key),
+    )
 
 
 def title(name: str | None, place: str = "") -> str:

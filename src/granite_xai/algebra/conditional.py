@@ -151,24 +151,10 @@ class TreeBins(Bins):
     left: IntArray
     right: IntArray
 
-    @classmethod
-    def from_tree(cls, fitted: Sequence[Column], tree: DecisionTreeRegressor) -> TreeBins:
-        """The leaves of a fitted tree of scikit-learn."""
-        nodes = tree.tree_
-        is_inner = nodes.children_left >= 0
-        return cls(
-            fitted=tuple(fitted),
-            feature=np.maximum(nodes.feature, 0).astype(np.intp),
-            threshold=np.where(is_inner, nodes.threshold, 0.0),
-            left=nodes.children_left.astype(np.intp),
-            right=nodes.children_right.astype(np.intp),
-        )
-
     def of(self, table: Table) -> IntArray:
         """Bin number of each row: its leaf."""
-        cells = predictors(table, self.fitted).astype(
-            np.float32
-        )  # as scikit-learn's trees read them
+        # As scikit-learn's trees read them.
+        cells = predictors(table, self.fitted).astype(np.float32)
         node_of_row = np.zeros(table.n_rows, dtype=np.intp)
         for _ in self.left:  # no path is longer than there are nodes
             rows = np.flatnonzero(self.left[node_of_row] >= 0)
@@ -293,7 +279,14 @@ def _tree_bins(
         **smallest_leaf,
     )
     tree.fit(predictors(table, visible), targets, weights)
-    return TreeBins.from_tree(visible, tree)
+    nodes = tree.tree_
+    return TreeBins(
+        fitted=tuple(visible),
+        feature=np.maximum(nodes.feature, 0).astype(np.intp),
+        threshold=np.where(nodes.children_left >= 0, nodes.threshold, 0.0),
+        left=nodes.children_left.astype(np.intp),
+        right=nodes.children_right.astype(np.intp),
+    )
 
 
 def _targets(column: Column, weights: FloatArray | None) -> FloatArray:

@@ -141,13 +141,21 @@ class Joint:
         """The columns of each group, by its name."""
         groups: dict[str, Coalition] = {}
         group_of_column: dict[int, str] = {}
-        for group, columns in self.groups:
-            positions = [_member_position(table, group, column) for column in columns]
-            if not positions:
+        for group, labels in self.groups:
+            if not labels:
                 raise _group_error(
                     f"group {group!r} has no features.", "Give each group at least one feature."
                 )
-            for position in positions:
+            positions = []
+            for label in labels:
+                try:
+                    position = table.resolve(label, "groups")
+                except InputError as error:
+                    raise _group_error(
+                        f"group {group!r} names feature {label!r}, which X does not have.",
+                        f"Features: {', '.join(table.names)}.",
+                        columns=(str(label),),
+                    ) from error
                 if position in group_of_column:
                     column = table.names[position]
                     raise _group_error(
@@ -157,6 +165,7 @@ class Joint:
                         columns=(column,),
                     )
                 group_of_column[position] = group
+                positions.append(position)
             groups[group] = frozenset(positions)
         return groups
 
@@ -247,17 +256,6 @@ def _positions(table: Table, labels: Sequence[Hashable]) -> list[int]:
     if not len(labels):
         raise _nothing_compared(table)
     return list(dict.fromkeys(table.resolve(label, "features") for label in labels))
-
-
-def _member_position(table: Table, group: str, label: Hashable) -> int:
-    try:
-        return table.resolve(label, "groups")
-    except InputError as error:
-        raise _group_error(
-            f"group {group!r} names feature {label!r}, which X does not have.",
-            f"Features: {', '.join(table.names)}.",
-            columns=(str(label),),
-        ) from error
 
 
 def _layout_of_columns(table: Table, sets: Sequence[tuple[int, ...]]) -> PlayersAndSets:

@@ -86,35 +86,20 @@ class Full:
         return derivative(members, present=union(without(players, members)))
 
 
-def _shapley_taylor_weight(p: int, k: int, t: int) -> float:
-    """``k / (p binom(p - 1, t))``."""
-    return k / (p * comb(p - 1, t))
-
-
-def _shapley_interaction_weight(p: int, k: int, t: int) -> float:
-    """``1 / ((p - k + 1) binom(p - k, t))``."""
-    return 1 / ((p - k + 1) * comb(p - k, t))
-
-
 def _faithful_weight(p: int, k: int, t: int) -> float:
-    """``(2k - 1)! / (k - 1)!² · (p - t - 1)! (t + k - 1)! / (p + k - 1)!``."""
     scale = factorial(2 * k - 1) / factorial(k - 1) ** 2
     return scale * factorial(p - t - 1) * factorial(t + k - 1) / factorial(p + k - 1)
 
 
-def _banzhaf_weight(p: int, k: int, t: int) -> float:
-    """``1 / 2^(p - k)``, the same for all coalitions: effects need not add up."""
-    return 0.5 ** (p - k)
-
-
 # Weight of ``Delta(S, T)`` by the number of players p, of members k of S, and of players t in T (C20). For one member
-# all but Banzhaf's are the Shapley value. At the top order k-SII equals SII.
+# all but Banzhaf's are the Shapley value. At the top order k-SII equals SII. Banzhaf's is the same for all T: effects
+# need not add up.
 INDICES: dict[str, Callable[[int, int, int], float]] = {
-    "shapley-taylor": _shapley_taylor_weight,
-    "sii": _shapley_interaction_weight,
-    "k-sii": _shapley_interaction_weight,
+    "shapley-taylor": lambda p, k, t: k / (p * comb(p - 1, t)),
+    "sii": lambda p, k, t: 1 / ((p - k + 1) * comb(p - k, t)),
+    "k-sii": lambda p, k, t: 1 / ((p - k + 1) * comb(p - k, t)),
     "fsii": _faithful_weight,
-    "banzhaf": _banzhaf_weight,
+    "banzhaf": lambda p, k, t: 0.5 ** (p - k),
 }
 
 

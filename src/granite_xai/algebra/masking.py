@@ -181,8 +181,22 @@ class Baseline(Masking):
         guarded: bool = True,
         record: Diagnostics | None = None,
     ) -> dict[Coalition, Learned]:
-        """The row."""
-        row = self._row(rows.table, rows.weights)
+        """The row: of medians, of means (of numeric columns; medians elsewhere), or the given one."""
+        table = rows.table
+        if isinstance(self.row, tuple):
+            # A mapping is kept as pairs of column and value; no value of a row is a pair.
+            is_mapping = all(isinstance(cell, tuple) and len(cell) == 2 for cell in self.row)
+            row = row_like(table, dict(self.row) if is_mapping else self.row, "row")
+        else:
+            row = median_row(table, rows.weights)
+        if self.row == "mean":
+            means: dict[str, float] = {}
+            for column in table.columns:
+                if column.kind == "numeric":
+                    is_present = column.codes >= 0
+                    mean = np.average(column.values[is_present], weights=rows.weights[is_present])
+                    means[column.name] = float(mean)
+            row = row_like(row, means, "row")
         return {visible: References(row, visible) for visible in coalitions}
 
     def needs(self, coalitions: AbstractSet[Coalition]) -> Needs:
@@ -193,15 +207,6 @@ class Baseline(Masking):
         """Predictions against the baseline."""
         masked: MaskedModel = evaluations.facts[self, visible]
         return masked
-
-    def _row(self, table: Table, weights: FloatArray) -> Table:
-        if self.row == "median":
-            return median_row(table, weights)
-        if self.row == "mean":
-            return _mean_row(table, weights)
-        # A mapping is kept as pairs of column and value; no value of a row is a pair.
-        is_mapping = all(isinstance(cell, tuple) and len(cell) == 2 for cell in self.row)
-        return row_like(table, dict(self.row) if is_mapping else self.row, "row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,17 +260,6 @@ def median_row(table: Table, weights: FloatArray) -> Table:
         native = recombine(row, first, table, donor, [column.position])
         row = read_table(native, kinds=table.kinds, missing="allow")
     return row
-
-
-def _mean_row(table: Table, weights: FloatArray) -> Table:
-    """Means of numeric columns, and the median row elsewhere, as a table of one row."""
-    means: dict[str, float] = {}
-    for column in table.columns:
-        if column.kind == "numeric":
-            present = column.codes >= 0
-            mean = np.average(column.values[present], weights=weights[present])
-            means[column.name] = float(mean)
-    return row_like(median_row(table, weights), means, "row")
 
 
 def _central_place(column: Column, weights: FloatArray) -> int:
