@@ -11,10 +11,9 @@ import pytest
 from scipy.stats import chi2
 
 import granite_xai as gx
-from granite_xai.algebra.catalog import explanations
 from granite_xai.algebra.conditional import _gain_by_chance, common_bins, fit_bins
 from granite_xai.algebra.copula import Copula, choose_sampler, learn_copula
-from granite_xai.algebra.disagreement import Disagreement, question, questions
+from granite_xai.algebra.disagreement import Disagreement, question
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.masked_model import MaskedModel
 from granite_xai.algebra.masking import Baseline, Conditional, Marginal
@@ -296,19 +295,6 @@ def test_what_questions_need_is_told_by_their_maskings():
 
 
 # Names and refusals ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", list(gx.questions()))
-def test_named_questions_are_todays(name):
-    today, found = gx.questions()[name], questions()[name]
-    assert repr(found) == repr(today)
-    assert found.label == today.label
-    assert found.side_names == today.side_names
-
-
-def test_named_explanations_are_todays():
-    assert str(explanations()) == str(gx.explanations())
-    assert str(questions()) == str(gx.questions())
 
 
 REFUSED = {

@@ -215,7 +215,18 @@ class Intervals:
 
         Of a missing value -1, and no points.
         """
-        places = self._places(column)
+        if self.fitted.kind == "boolean":
+            level_at_or_above = level_codes(column, self.fitted)
+            level_at_or_below = level_at_or_above
+        else:
+            level_at_or_above = ranks_among(column, self.fitted, side="left")
+            level_at_or_below = ranks_among(column, self.fitted, side="right")
+        next_point = np.searchsorted(self.parts, level_at_or_above, side="left")
+        level_of_next_point = np.append(self.parts, -1)[next_point]  # -1: behind the last point
+        is_a_level = level_at_or_above == level_at_or_below
+        is_a_point = is_a_level & (level_of_next_point == level_at_or_above)
+        places = np.where(is_a_point, 2 * next_point, 2 * next_point - 1)
+        places = np.clip(places, 0, 2 * len(self.parts) - 2).astype(np.intp)
         edges = self.edge_points
         interval = intervals_of(places, edges)
         # If a region begins with this row, the first point of the region is the next one behind the row: is that the
@@ -228,21 +239,6 @@ class Intervals:
         missing = column.codes < 0
         counts = np.where(missing, 0, edges[upper] - edges[lower] + 1)
         return np.where(missing, -1, places), edges[lower], counts
-
-    def _places(self, column: Column) -> IntArray:
-        """The place of each row among the points, (n,); that of a missing value means nothing."""
-        if self.fitted.kind == "boolean":
-            level_at_or_above = level_codes(column, self.fitted)
-            level_at_or_below = level_at_or_above
-        else:
-            level_at_or_above = ranks_among(column, self.fitted, side="left")
-            level_at_or_below = ranks_among(column, self.fitted, side="right")
-        next_point = np.searchsorted(self.parts, level_at_or_above, side="left")
-        is_a_level = level_at_or_above == level_at_or_below
-        level_of_next_point = np.append(self.parts, -1)[next_point]  # -1: behind the last point
-        is_a_point = is_a_level & (level_of_next_point == level_at_or_above)
-        places = np.where(is_a_point, 2 * next_point, 2 * next_point - 1)
-        return np.asarray(np.clip(places, 0, 2 * len(self.parts) - 2), dtype=np.intp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
