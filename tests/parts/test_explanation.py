@@ -13,7 +13,7 @@ from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.explanation import Explanation
 from granite_xai.algebra.influence import Individual, Interactions, Joint
 from granite_xai.base.errors import Diagnostics
-from parts.by_hand import drawn, waves
+from parts.by_hand import drawn, evaluations_of, waves
 
 X = pd.DataFrame(drawn(60), columns=["a", "b", "c"])
 y = waves(X.to_numpy()) + np.random.default_rng(0).normal(size=60)
@@ -115,10 +115,11 @@ def test_losses_are_their_formulas():
     assert Risk().resolved(is_probability=True).loss == "log"
     assert Risk().resolved(is_probability=False).loss == "squared"
     assert Risk("brier").needs_probability == "brier"
-    assert Risk("squared").has_squares
-    assert not Risk("squared", average="loss").has_squares
-    assert not Risk("squared", pointwise=True).has_squares
-    assert not Risk("absolute").has_squares
+    known = evaluations_of(waves, drawn(20))
+    assert Risk("squared").has_squares(known)
+    assert not Risk("squared", average="loss").has_squares(known)
+    assert not Risk("squared", pointwise=True).has_squares(known)
+    assert not Risk("absolute").has_squares(known)
     assert gap_loss("absolute").has_gaps
     assert not LOSSES["brier"].has_gaps
 
