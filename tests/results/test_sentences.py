@@ -17,6 +17,7 @@ from granite_xai.base.deferred import Deferred
 from granite_xai.fitting.fitted import fitted_view
 from granite_xai.fitting.stability import SplitStability, Stability
 from granite_xai.inference.estimate import DescribedShare, DescribedShares
+from granite_xai.models import RESPONSE
 from granite_xai.results.facts import FitFacts
 from granite_xai.results.sentences import (
     finding_of,
@@ -250,7 +251,9 @@ def test_regions_of_few_rows_are_hints():
 
 
 def predictor(is_probability, label=None):
-    return SimpleNamespace(is_probability=is_probability, explained_class=label, output_name=None)
+    return SimpleNamespace(
+        is_probability=is_probability, explained_class=label, output_name=None, scale=RESPONSE
+    )
 
 
 @pytest.mark.parametrize(

@@ -215,3 +215,65 @@ def test_the_order_of_rows_does_not_matter():
     )
     assert str(again.partition_.rules) == str(g.partition_.rules)
     assert again.global_fidelity_ == pytest.approx(g.global_fidelity_, rel=1e-9)
+
+
+def test_the_default_says_first_that_log_odds_need_no_regions(logistic):
+    g = gx.Granite(logistic).fit(X, Y)
+    first = str(g).splitlines()[0]
+    assert first.startswith("No regions needed on the log-odds scale: one curve per feature")
+    on_log_odds = g.estimate_.fidelities.value.on_other_scale.value
+    # By hand: the curves of a logistic regression on log-odds are its terms, those of the fit are straight between
+    # a few values.
+    assert on_log_odds > 0.99
+
+
+def test_logs_are_tried_where_predictions_are_positive():
+    def model(frame):
+        return np.exp(0.8 * frame["a"] - 0.6 * frame["b"])
+
+    assert "on the log scale" in str(gx.Granite(model).fit(X)).splitlines()[0]
+
+
+def test_nothing_is_said_of_another_scale_where_it_does_not_help():
+    def interaction(frame):
+        return expit(2 * frame["a"] * np.where(frame["b"] > 0, 1, -1))
+
+    def crossing_zero(frame):
+        return frame["a"] * np.where(frame["b"] > 0, 1, -1)
+
+    for model in (interaction, crossing_zero):
+        g = gx.Granite(model, max_depth=1).fit(X)
+        assert len(g.partition_) == 2
+        assert "scale" not in str(g)
+
+
+def test_the_share_on_another_scale_is_that_of_the_rows_that_judge(logistic):
+    """One curve per feature of log-odds by hand: partial dependence at the search rows, judged on held-out rows."""
+    g = gx.Granite(logistic, holdout=0.4, max_samples=None).fit(X)
+    shares = g.estimate_.fidelities.value
+    by_option = gx.Granite(logistic, scale="log-odds", holdout=0.4, max_samples=None).fit(X)
+    assert shares.on_other_scale.value == pytest.approx(
+        by_option.estimate_.global_fidelity, abs=0.01
+    )
+
+
+def test_cases_on_different_scales_are_not_compared(logistic):
+    one = gx.Granite(logistic).fit(X, Y)
+    other = gx.Granite(logistic, scale="log-odds").fit(X, Y)
+    with pytest.raises(gx.InputError, match="different scales"):
+        gx.compare({"one": one, "other": other}, X)
+
+
+def test_a_row_is_explained_on_the_scale(logistic):
+    g = gx.Granite(logistic, scale="log-odds").fit(X, Y)
+    row = g.explain_row(X.iloc[[3]])
+    margin = float(logistic.decision_function(X.iloc[[3]])[0])
+    assert row.prediction == pytest.approx(margin)
+    assert row.mean + row.contributions.sum() + row.rest == pytest.approx(margin)
+    assert "log-odds" in str(row)
+
+
+def test_several_questions_and_the_report(logistic):
+    g = gx.Granite(logistic, ["ice-pdp", "shap-pdp"], scale="log-odds", max_depth=1).fit(X, Y)
+    html = g.report(X, Y).html()
+    assert "log-odds" in html

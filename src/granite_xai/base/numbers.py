@@ -155,6 +155,8 @@ class OutputUnit:
         Values are percentages, differences are percentage points.
     unit : str
         Of an output that is no probability, if the user gave one.
+    scale : str
+        On which rows are compared, where that is not the output's own: "log-odds".
 
     Examples
     --------
@@ -167,6 +169,12 @@ class OutputUnit:
 
     probability: bool = False
     unit: str = ""
+    scale: str = ""
+
+    @property
+    def on_scale(self) -> OutputUnit:
+        """How numbers on that scale are written."""
+        return OutputUnit(unit=self.scale) if self.scale else self
 
     @property
     def noun(self) -> str:
@@ -199,7 +207,7 @@ class OutputUnit:
         """How far values typically lie from their centre."""
         if math.isnan(value):
             return UNKNOWN
-        return "±" + self.effect(value, bare)
+        return "±" + self.on_scale.effect(value, bare)
 
     def _with_noun(self, text: str) -> str:
         if text == UNKNOWN:

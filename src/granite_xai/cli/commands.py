@@ -287,7 +287,7 @@ def _begins_with(path: str, beginnings: tuple[bytes, ...]) -> bool:
 _RESOURCES = re.compile(r"(?:gx\.)?Resources\((\w+=[^()]*)\)")
 _OPTION = re.compile(
     r"\b(max_samples|max_grid|max_evaluations|memory_limit|batch_size|missing"
-    r"|response|output|features|split_features|n_jobs|influence|kinds|device|groups)"
+    r"|response|scale|output|features|split_features|n_jobs|influence|kinds|device|groups)"
     r"=([\"']\w*[\"']|\[.*?\]|\{.*?\}|[\w…]+(?:\.\d+)?|\.\.\.|)"
 )
 _FLAG_NAMES = {"memory_limit": "memory", "n_jobs": "jobs"}  # where they are not the names in Python

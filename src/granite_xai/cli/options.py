@@ -115,6 +115,10 @@ SETTINGS: Options = {
         "all: every one, in the same regions",
     },
     "--response": {"default": "auto", "help": "auto, predict, probability or raw"},
+    "--scale": {
+        "default": "response",
+        "help": "on which effects are compared: response, log-odds, log or log-log",
+    },
     "--missing": {"default": "auto", "help": "auto, allow or error"},
     "--max-depth": {
         "type": int,

@@ -168,6 +168,18 @@ class Evaluations:
         """The predictions themselves, (n,), whatever the scale."""
         return np.asarray(self.scale.back(self.f + self.offset))
 
+    def on_scale(self, scale: Scale) -> Evaluations:
+        """The predictions of these rows, as they are and recombined, on another scale; nothing else."""
+        f = scale.read(self.f + self.offset)
+        offset = float(np.average(f, weights=self.weights))
+        matrices = {
+            columns: matrix._replace(values=scale.read(matrix.values + self.offset) - offset)
+            for columns, matrix in self.matrices.items()
+        }
+        return replace(
+            self, f=f - offset, matrices=matrices, facts={}, moved={}, offset=offset, scale=scale
+        )
+
     def __len__(self) -> int:
         return len(self.f)
 

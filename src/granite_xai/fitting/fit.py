@@ -11,7 +11,6 @@ import numpy as np
 
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import Diagnostics, InputError
-from granite_xai.base.numbers import share
 from granite_xai.base.parallel import Meter, one_blas_thread, progress
 from granite_xai.curves.description import CurveMaker
 from granite_xai.curves.shared import joined
@@ -147,7 +146,7 @@ def _note_table(table: Table, record: Diagnostics) -> None:
 
 
 def _settle_scale(opened: Opened, table: Table, record: Diagnostics) -> None:
-    """Say on which scale the fit is, and how many predictions lie on an end of it."""
+    """Note on which scale the fit is, and what share of the predictions lies on an end of it."""
     scale = opened.model.scale
     if scale.is_response:
         return
@@ -155,11 +154,6 @@ def _settle_scale(opened: Opened, table: Table, record: Diagnostics) -> None:
     if scale.is_bounded:
         share_clipped = opened.model.share_clipped(table, opened.settings.seed)
     record.note("scale", {"name": scale.name, "clipped": share_clipped})
-    if share_clipped > 0.0:
-        record.remember(
-            f"{share(share_clipped)} of the predictions lie on an end of the scale {scale.name!r} and are read beside "
-            "it: half as far from it as the nearest other prediction."
-        )
 
 
 def _find_regions(task: Task, sample: Sample, record: Diagnostics) -> tuple[Search, FitResult]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +14,16 @@ from granite_xai.base.deferred import Deferred
 from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.typing import IntArray
 from granite_xai.curves.description import CurveMaker
+from granite_xai.curves.other_scale import (
+    on_scale as on_other_scale,
+    one_curve_per_feature,
+    scale_to_try,
+)
 from granite_xai.curves.sharing import Nodes
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.fitting.find import Search
 from granite_xai.fitting.fit_result import FitResult
+from granite_xai.fitting.remarks import INTERACT, cause
 from granite_xai.inference.estimate import (
     DescribedShare,
     DescribedShares,
@@ -180,9 +187,19 @@ def _described_by_fit(result: FitResult) -> Deferred[DescribedShares]:
     curves = result.shared_curves
 
     def shares() -> DescribedShares:
-        return DescribedShares(
+        with one_blas_thread():
+            makers = _makers_on_other_scale(result)
+            of_outputs = [one_curve_per_feature(maker).global_fidelity for maker in makers or ()]
+        described = DescribedShares(
             in_regions=DescribedShare(curves.value.fidelity),
             overall=DescribedShare(curves.value.global_fidelity),
+        )
+        if not of_outputs:
+            return described
+        return replace(
+            described,
+            on_other_scale=DescribedShare(float(np.mean(of_outputs))),
+            other_scale=makers[0].scale.name,
         )
 
     return Deferred(shares, now=curves.is_computed)
@@ -202,10 +219,47 @@ def _described_by_rows(result: FitResult, sample: Sample, regions: IntArray) -> 
         in_regions.append(Predicted(model, curves.predict(table, regions, fit.model)))
         overall.append(Predicted(model, curves.predict_by_one_curve(table, fit.model)))
     rows: Rows = sample.rows
-    return DescribedShares(
+    described = DescribedShares(
         in_regions=described_share(in_regions, rows.weights, rows.clusters, result.level),
         overall=described_share(overall, rows.weights, rows.clusters, result.level),
     )
+    makers = _makers_on_other_scale(result)
+    if not makers:
+        return described
+    on_scale = [
+        Predicted(model, one_curve_per_feature(maker).predict_by_one_curve(rows.table))
+        for maker, (model, _) in zip(makers, overall, strict=True)
+    ]
+    return replace(
+        described,
+        on_other_scale=described_share(on_scale, rows.weights, rows.clusters, result.level),
+        other_scale=makers[0].scale.name,
+    )
+
+
+def _makers_on_other_scale(result: FitResult) -> list[CurveMaker]:
+    """What curves on another scale are made of; empty where no other scale is looked at.
+
+    One is where regions were found for a question about interactions, and every feature has a curve that tells it
+    by itself.
+    """
+    first = result.questions[0]
+    fits = list(result.outputs.values()) or [result]
+    makers = [fit.curve_maker.value for fit in fits if fit.curve_maker is not None]
+    is_asked = (
+        result.level is not None
+        and result.settings.scale.is_response
+        and len(result.partition) > 1
+        and first.is_local
+        and cause(first.question) == INTERACT
+        and not isinstance(result.plan.values, int)
+    )
+    if not is_asked or not makers or any(fit.shared_curves.value.needs_model for fit in fits):
+        return []
+    scale = scale_to_try(makers, result.model.is_survival)
+    if scale is None:
+        return []
+    return [on_other_scale(maker, scale) for maker in makers]
 
 
 def _described_by_folds(result: FitResult, trees: Sequence[FoldTree]) -> Deferred[DescribedShares]:
@@ -244,9 +298,9 @@ def _shares_by_folds(
         optimism_by_fold = list[float]()
         for tree in trees:
             left_out = tree.is_left_out
-            described = maker.describe(Nodes.of(tree.partition), tree.regions, ~left_out)
-            by_one_curve[left_out] = described.overall[left_out]
-            missed = np.square(model - described.in_regions)
+            of_tree = maker.describe(Nodes.of(tree.partition), tree.regions, ~left_out)
+            by_one_curve[left_out] = of_tree.overall[left_out]
+            missed = np.square(model - of_tree.in_regions)
             on_others = np.average(missed[left_out], weights=weights[left_out])
             on_search_rows = np.average(missed[~left_out], weights=weights[~left_out])
             optimism_by_fold.append(float(on_others - on_search_rows))
@@ -257,8 +311,24 @@ def _shares_by_folds(
             # By chance curves may miss less on the folds than on their own rows; nothing is less than none.
             share_missed = max(1.0 - fit.shared_curves.value.fidelity + optimism, 0.0)
         missed_in_regions.append(share_missed)
-    return DescribedShares(
+    described = DescribedShares(
         # The rows chose the regions: there is no interval.
         in_regions=DescribedShare(1.0 - float(np.mean(missed_in_regions))),
         overall=described_share(overall, weights, result.rows.clusters, result.level),
+    )
+    on_scale = list[Predicted]()
+    others = _makers_on_other_scale(result)
+    for maker, (model, _) in zip(others, overall, strict=False):
+        by_one_curve = np.empty(len(weights))
+        for tree in trees:
+            left_out = tree.is_left_out
+            of_fold = maker.describe(Nodes.of(tree.partition), tree.regions, ~left_out)
+            by_one_curve[left_out] = of_fold.overall[left_out]
+        on_scale.append(Predicted(model, by_one_curve))
+    if not on_scale:
+        return described
+    return replace(
+        described,
+        on_other_scale=described_share(on_scale, weights, result.rows.clusters, result.level),
+        other_scale=others[0].scale.name,
     )

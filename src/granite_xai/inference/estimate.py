@@ -101,10 +101,15 @@ class DescribedShare:
 
 @dataclass(frozen=True, slots=True)
 class DescribedShares:
-    """Share described with one curve per feature and region, and with one per feature."""
+    """Share described with one curve per feature and region, and with one per feature.
+
+    Where it was looked at, also with one per feature on another scale, turned back, and the name of that scale.
+    """
 
     in_regions: DescribedShare
     overall: DescribedShare
+    on_other_scale: DescribedShare = DescribedShare(math.nan)
+    other_scale: str = ""
 
 
 class Predicted(NamedTuple):

@@ -605,6 +605,11 @@ class Predictor:
 
     # The scale --------------------------------------------------------------------------------------------------
 
+    def set_scale(self, scale: Scale) -> None:
+        """Read predictions on a scale from now on."""
+        self.scale = scale
+        self.label = scale.title(self.label)
+
     def share_clipped(self, table: Table, seed: int) -> float:
         """Settle at which distance from the ends of the scale predictions are read that lie on one.
 
@@ -747,14 +752,14 @@ def for_table(
         if ALL not in names:
             predictors = {name: as_predictor(model, output=name, **options) for name in names}
             for predictor in predictors.values():
-                predictor.scale = scale
+                predictor.set_scale(scale)
             return joint_predictor(predictors)
     predictor = as_predictor(model, output=output, **options)
     if scale.name == "log-odds" and predictor.is_probability:
         margin = _margin_of(model, predictor, table, output, options)
         if margin is not None:
             return margin
-    predictor.scale = scale
+    predictor.set_scale(scale)
     return predictor
 
 
@@ -775,11 +780,12 @@ def _margin_of(
     probabilities = predictor.on_rows(compared)
     difference = np.abs(expit(raw_score.on_rows(compared)) - probabilities)
     are_single = predictor.native_float32 or raw_score.native_float32
+    scale = replace(SCALES["log-odds"], reads_margin=True)
     if difference.max() > (SAME_SINGLE if are_single else SAME_DOUBLE):
         return None
-    raw_score.label = predictor.label
+    raw_score.label = scale.title(predictor.label)
     raw_score.usage = raw_score.usage.plus(predictor.usage)
-    raw_score.scale = replace(SCALES["log-odds"], reads_margin=True)
+    raw_score.scale = scale
     return raw_score
 
 

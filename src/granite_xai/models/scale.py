@@ -71,6 +71,23 @@ class Scale:
     def _transforms(self) -> tuple[Transform, Transform]:
         return _TRANSFORMS[self.name] if self.own is None else self.own
 
+    def title(self, label: str) -> str:
+        """What users call an output on the scale: "log-odds of class 'yes'".
+
+        Parameters
+        ----------
+        label : str
+            Of the output: "predict", "probability of class 'yes'", ...
+        """
+        if self.is_response:
+            return label
+        what = "prediction" if label == "predict" else label
+        if self.name == "log-odds":
+            return f"log-odds of {what.removeprefix('probability of ')}"
+        if self.name in _TRANSFORMS:
+            return f"{self.name} of the {what}"
+        return f"{what} on its {self.name}"
+
     def read(self, predictions: FloatArray) -> FloatArray:
         """Predictions as numbers on the scale."""
         if self.is_response or self.reads_margin:

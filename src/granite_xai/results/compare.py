@@ -213,6 +213,19 @@ def _root_mean_square(moves: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.square(moves).mean(axis=0)))
 
 
+def _require_one_scale(cases: Sequence[CaseInput]) -> None:
+    """Refuse fits on different scales: their effects cannot be compared (P03)."""
+    fits = [case.model for case in cases if isinstance(case.model, GraniteBase)]
+    scales = {str(granite.get_params(deep=False)["scale"]) for granite in fits}
+    if len(scales) > 1:
+        raise InputError(
+            f"the cases are on different scales: {', '.join(sorted(scales))}.",
+            code="P03",
+            argument="models",
+            hint="Fit all of them with the same scale=.",
+        )
+
+
 def _measure_case(case: CaseInput, partition: Partition, options: Mapping[str, Any]) -> Case:
     """Ask a model about a table once, and read the figures of every region off its predictions.
 
@@ -742,6 +755,7 @@ def compare(
     <Comparison of then, now: 0 differences beyond sampling noise>
     """
     inputs = _read_cases(models, X, y, sample_weight, clusters)
+    _require_one_scale(inputs)
     options = {"max_samples": MAX_SAMPLES, **options}
     owner = partition
     if owner is None and isinstance(inputs[0].model, GraniteBase):

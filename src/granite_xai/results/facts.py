@@ -26,6 +26,10 @@ from granite_xai.results.shapes import Shape, distance_apart, shape_of, shapes_d
 QUIET = 0.25  # share of the spread of all predictions below which they vary far less than overall
 FLAT = 0.05  # share of the largest range up to which a curve hardly matters
 FEW_ROWS = 100  # search rows below which a region is a hint
+LARGE = 0.75  # share described from which one curve per feature is nearly enough, and pairs are not recommended
+OTHER_SCALE = (
+    0.5  # share of what regions add from which another scale is named that does it without regions
+)
 SELDOM = 0.5  # share of searches below which a first split makes the regions tentative
 WAVERING = ("M09", "N01")  # warnings of models whose answers are not steady
 FURTHER_FEATURE = 0.5  # share of the first feature's figure from which a further one is named
@@ -79,6 +83,10 @@ class Described(NamedTuple):
     rows : "held-out", "given", "cross-validated", "fitting"
         What rows these are shares of.
     n_rows : int
+    on_other_scale : float
+        With one curve per feature on another scale, turned back; NaN: none was looked at.
+    other_scale : str
+        Its name.
     """
 
     overall: float
@@ -88,6 +96,19 @@ class Described(NamedTuple):
     confidence_level: float
     rows: str
     n_rows: int
+    on_other_scale: float = math.nan
+    other_scale: str = ""
+
+    @property
+    def helps_on_other_scale(self) -> bool:
+        """Whether one curve per feature on another scale does at least half of what regions add."""
+        half = self.overall + OTHER_SCALE * max(self.in_regions - self.overall, 0.0)
+        return bool(self.other_scale) and self.on_other_scale > max(half, self.overall)
+
+    @property
+    def needs_no_regions_there(self) -> bool:
+        """Whether it describes as much there as the regions do, and most of the model."""
+        return self.helps_on_other_scale and self.on_other_scale >= max(self.in_regions, LARGE)
 
 
 class Dependence(NamedTuple):
@@ -265,6 +286,8 @@ def _described(fitted: FitResult, n_search_rows: int) -> Described | None:
             confidence_level=estimate.confidence_level,
             rows=estimate.rows,
             n_rows=estimate.n_rows,
+            on_other_scale=estimate.fidelities.value.on_other_scale.value,
+            other_scale=estimate.fidelities.value.other_scale,
         )
     if estimate is None and fitted.shared_curves.is_computed:
         return Described(

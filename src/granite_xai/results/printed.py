@@ -156,7 +156,8 @@ def _tree(fitted: FitResult, finding: FitFinding) -> Tree:
         ("difference", strays, amount, largest_stray),
     ]
     if finding.is_effect:
-        head = f"rows stray ({unit.noun})" if unit.noun else "rows stray"
+        noun = unit.on_scale.noun
+        head = f"rows stray ({noun})" if noun else "rows stray"
         columns[-1] = (head, strays, partial(unit.spread, bare=True), largest_stray)
     lines = []
     for number, (branch, depth, label, _) in enumerate(places):

@@ -63,7 +63,8 @@ class RowExplanation(Printable):
     n_samples : int
         Search rows of the region.
     prediction, mean : float
-        Of the row; and of the region's search rows, as in the printed tree.
+        Of the row; and of the region's search rows, as in the printed tree. On another scale (``scale=``) these, the
+        contributions and their errors (not known there) are numbers on it.
     explanation : str
         Name of the explanation that gives the contributions.
     sets : tuple of str
@@ -317,8 +318,10 @@ def explain_one(view: FittedGranite, x: Any, target: str = "") -> RowExplanation
     in_region = zip(shared.in_region(region.index), shared.centres[region.index], strict=True)
     for curve, centre in in_region:
         if curve.column is not None:
-            effects = _without_rounding(curve.effects - centre, largest)
-            curve_of[frozenset({curve.column.position})] = replace(curve, effects=effects)
+            effects = _without_rounding(curve.added - centre, largest)
+            curve_of[frozenset({curve.column.position})] = replace(
+                curve, effects=effects, added=effects
+            )
     references = fitted.table
     percentiles = np.full(len(added.players), np.nan)
     shares = np.full(len(added.players), np.nan)
@@ -350,8 +353,8 @@ def explain_one(view: FittedGranite, x: Any, target: str = "") -> RowExplanation
         table=table,
         references=references,
         title=fitted.partition.titles[region.index] if len(fitted.partition) > 1 else "",
-        output=output.name,
-        unit=output.unit,
+        output=output.name if shared.scale.is_response else f"{output.target}:",
+        unit=output.unit if shared.scale.is_response else OutputUnit(),
         beyond=added.name == "pdp" and any(map(_is_beyond, table.columns, fitted.table.columns)),
     )
 
@@ -389,8 +392,8 @@ def _added(fitted: FitResult, table: Table, region: int) -> _Added:
         curve = shared.in_region(region)[number]
         names = label_of_set.get(shared.pieces[number], (", ".join(curve.features),))
         labels.append(":".join(names))
-        if curve.column is not None and fitted.level is not None:
-            around = replace(curve, effects=curve.errors)
+        if curve.column is not None and fitted.level is not None and shared.scale.is_response:
+            around = replace(curve, added=curve.errors)
             error = around.at(table.columns[curve.column.position])[0]
             # That of the curve's own mean, from which it is counted: values of the feature are a sample, too.
             spread = curve.effects - curve.shares @ curve.effects

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -33,6 +33,7 @@ from granite_xai.inference.nodes import NodeFigure, NodeFigures
 from granite_xai.regions import Rule, Vocabulary, feature_text, rule_in_sentence, word_list
 from granite_xai.results.facts import (
     FEW_ROWS,
+    LARGE,
     Dependence,
     Described,
     FitFacts,
@@ -52,7 +53,6 @@ MOST_BY_RULE = 2  # small regions that are named by their rules
 MOST_CONTRASTS = 3  # features of which a region says what is its own
 HARDLY = 0.1  # share of a difference that a cause has to have to be named
 NEARLY_ENOUGH = 0.03  # share of the model that regions have to add to be the finding
-LARGE = 0.75  # share described from which one curve per feature is nearly enough, and pairs are not recommended
 STRONGER = 1.3  # ratio of ranges from which a feature is said to do more
 COMPARABLE = 0.3  # ratio of ranges below which strength is the news, not what a curve does
 HIDDEN = 2.0  # how many times the range single rows move where the average is said to hide it
@@ -144,18 +144,31 @@ def output_words(predictor: Any, target: str = "", unit: str = "") -> OutputWord
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> rentals = SimpleNamespace(
-    ...     is_probability=False, explained_class=None, output_name=None
-    ... )
+    >>> from granite_xai.models import RESPONSE
+    >>> plain_output = {"output_name": None, "scale": RESPONSE}
+    >>> rentals = SimpleNamespace(is_probability=False, explained_class=None, **plain_output)
     >>> output_words(rentals, "cnt").name
     'predicted cnt'
-    >>> income = SimpleNamespace(is_probability=True, explained_class=1, output_name=None)
+    >>> income = SimpleNamespace(is_probability=True, explained_class=1, **plain_output)
     >>> output_words(income, "income").name
     'the probability of income = 1'
     """
+    if predictor.output_name is None:
+        words = _class_or_number(predictor, target, unit)
+    else:
+        words = _named_output(predictor, unit)
+    scale = predictor.scale
+    if scale.is_response:
+        return words
+    return words._replace(
+        target=f"the {scale.title(words.name.removeprefix('the '))}",
+        unit=replace(words.unit, scale=scale.name),
+    )
+
+
+def _class_or_number(predictor: Any, target: str, unit: str) -> OutputWords:
+    """How the probability or the score of a class is called, or the only number that a model predicts."""
     target_text = shortened(plain(target))
-    if predictor.output_name is not None:
-        return _named_output(predictor, unit)
     label = predictor.explained_class
     label_text = shortened(plain(label))
     of_class = f"{target_text} = {label_text}" if target_text else f"class {label_text}"
@@ -297,7 +310,7 @@ def _headline(facts: FitFacts, output: OutputWords) -> Sentence:
     if facts.is_doubtful:
         return _doubt_about_all(facts)
     if facts.outcome == "nothing":
-        text = "No interactions: every row follows the average curves."
+        text = f"No interactions{_on_scale(facts)}: every row follows the average curves."
         if not facts.is_effect:
             text = f"{sides} agree: there is nothing to explain."
         elif facts.wavering:
@@ -308,15 +321,45 @@ def _headline(facts: FitFacts, output: OutputWords) -> Sentence:
     if facts.outcome == "noise":
         text = f"{sides} differ by sampling noise only on {n_rows:,} rows."
         if facts.is_effect:
-            text = f"No interaction stands out from sampling noise on {n_rows:,} rows."
+            text = f"No interaction{_on_scale(facts)} stands out from sampling noise on {n_rows:,} rows."
         return Sentence(text, [counted])
     if not facts.is_effect:
         return _largest_difference(facts, output.unit)
     if facts.outcome == "no rule":
         return _differ_without_rule(facts, output.unit)
+    finding = _finding(facts, output)
+    if facts.described is not None and facts.described.needs_no_regions_there:
+        return _no_regions_needed(facts, facts.described, output)
+    return _nearly_enough(facts, finding)
+
+
+def _finding(facts: FitFacts, output: OutputWords) -> Sentence:
+    """What depends on what, or that regions differ in their level alone."""
     if facts.curves is not None and not facts.curves.differs:
-        return _nearly_enough(facts, _means_differ(facts, output.unit))
-    return _nearly_enough(facts, _dependence_sentence(facts.dependence, output))
+        return _means_differ(facts, output.unit)
+    return _dependence_sentence(facts.dependence, output)
+
+
+def _no_regions_needed(facts: FitFacts, described: Described, output: OutputWords) -> Sentence:
+    """That one curve per feature on another scale describes as much as the regions do."""
+    n_regions = len(facts.fitted.partition)
+    on_output = "the probability" if output.unit.probability else "the prediction"
+    return Sentence(
+        f"No regions needed on the {described.other_scale} scale: one curve per feature describes "
+        f"{share(described.on_other_scale)} of the model there ({n_regions} regions on {on_output}: "
+        f"{share(described.in_regions)}).",
+        [*_described_facts(described), _on_other_scale(described), _n_regions(facts)],
+    )
+
+
+def _on_other_scale(described: Described) -> Fact:
+    return Fact("described on another scale", described.on_other_scale, rows=described.rows)
+
+
+def _on_scale(facts: FitFacts) -> str:
+    """On which scale effects are compared, where that is not the prediction's own."""
+    scale = facts.fitted.model.scale
+    return "" if scale.is_response else f" on the {scale.name} scale".replace("the own", "its own")
 
 
 def _doubt_about_all(facts: FitFacts) -> Sentence:
@@ -529,6 +572,14 @@ def _described_sentence(facts: FitFacts) -> Sentence:
     if facts.outcome != "regions":
         return Sentence(f"{opening} ({basis}).", stated[:1])
     text = f"{opening}; in {len(facts.fitted.partition)} regions, {in_regions} ({basis})."
+    if described.needs_no_regions_there:
+        text += f' With scale="{described.other_scale}" the model is explained there.'
+    elif described.helps_on_other_scale:
+        stated.append(_on_other_scale(described))
+        text += (
+            f" On the {described.other_scale} scale one curve per feature describes "
+            f'{share(described.on_other_scale)} by itself: scale="{described.other_scale}".'
+        )
     are_pairs = isinstance(facts.question.first.influence, Interactions)
     if described.in_regions <= described.overall:
         text += " Regions do not describe it better: do not rely on them."
@@ -665,6 +716,9 @@ def _details(facts: FitFacts, output: OutputWords) -> Sentence:
             return NOTHING
         return _little_on_average(largest, output)
     sentences = []
+    described = facts.described
+    if described is not None and described.needs_no_regions_there:
+        sentences.append(_finding(facts, output))
     features = facts.dependence.features
     if features and features[0] in facts.curves.labels:
         sentences.append(_main_feature(facts, facts.curves.of(features[0]), output))
@@ -989,6 +1043,14 @@ def _rows(facts: FitFacts) -> Sentence:
         )
     else:
         text += f" Regions, curves and figures come from {search_rows}."
+    if _on_scale(facts):
+        text += (
+            f" Effects are compared and added up{_on_scale(facts)}, rows stray is in its units; means, curves and % "
+            "described are those of the prediction."
+        )
+    clipped = facts.diagnostics.get("scale", {}).get("clipped", 0.0)
+    if clipped > 0.0:
+        text += f" {share(clipped)} of the predictions lie on an end of the scale and are read beside it."
     n_unused = n_rows - n_search - n_held_out
     if n_unused > 0:
         text += f" {n_unused:,} were not used."

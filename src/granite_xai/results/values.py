@@ -434,7 +434,7 @@ class Values:
         on_grid = {
             min(columns): inside.in_gap_of(columns).f + inside.offset for columns in inside.moved
         }
-        predictions = inside.predictions
+        predictions = inside.f + inside.offset
         return InScope(scope, tuple(parts), predictions, inside.weights, on_grid, gaps)
 
     def _left_out_by_cells(self, effect: Effect, scope: Scope) -> FloatArray | float:
