@@ -15,7 +15,7 @@ PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?>=(?P<version>[0-9][0-9A-Za-z.]*)$"
 )
-LEFT_OUT = ("granite-xai", "torch", "array-api-compat")
+LEFT_OUT = ("granite-xai", "torch")
 """The package itself, and what only a graphics processor needs: no test of the oldest versions asks for those."""
 
 

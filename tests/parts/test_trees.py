@@ -336,7 +336,7 @@ def test_it_is_decided_once_and_when_it_is_asked_for():
     table = read_table(X, missing="allow")
     reading = Reading(predictor, table)
     assert predictor.usage.rows == 0
-    assert reading.is_read
+    assert reading.decision.parts
     assert predictor.usage.rows == reading.decision.audit.rows
     (again,) = Reading(predictor, table).decision.parts
     assert again.model is reading.decision.parts[0].model

@@ -44,9 +44,8 @@ class Resources:
     batch_size : int, optional
         Rows of one call of the model; the last batch is shorter. None: a fixed default.
     device : {"cpu", "cuda"}
-        ``"cuda"`` (with the extra ``gpu``): a torch module with its parameters there, or a function that takes and
-        returns arrays of torch, CuPy or JAX there, is asked there, about rows that are recombined on the device. Any
-        other model is asked on the host, where everything is computed.
+        ``"cuda"`` (with the extra ``gpu``): a torch module with its parameters there is asked about rows that are
+        recombined there. Any other model is asked about rows of the host, where everything else is computed.
     progress : {"auto", True, False}
         Show progress of work longer than a second: in terminals and notebooks, always, never.
 
@@ -156,9 +155,8 @@ def require_supported(resources: Resources) -> None:
 
 def _missing_for_cuda() -> str | None:
     """What work on a CUDA device lacks here; None: nothing."""
-    for package in ("torch", "array_api_compat"):
-        if importlib.util.find_spec(package) is None:
-            return f"{package.replace('_', '-')} is not installed"
+    if importlib.util.find_spec("torch") is None:
+        return "torch is not installed"
     import torch
 
     if torch.cuda.is_available():

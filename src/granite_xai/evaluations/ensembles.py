@@ -21,7 +21,7 @@ from granite_xai.base.limits import BLOCK
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Players
 from granite_xai.evaluations.forest import ANCHOR, Forest, ForestOnTable, can_compile
 from granite_xai.evaluations.request import Request
-from granite_xai.evaluations.terms import AdditiveModel, TermsOnTable, is_additive, read_terms
+from granite_xai.evaluations.terms import READ_AS_TERMS, AdditiveModel, TermsOnTable, read_terms
 from granite_xai.evaluations.tree_readers import (
     Link,
     RefusalError,
@@ -34,7 +34,7 @@ from granite_xai.evaluations.tree_readers import (
     read_tree_model,
 )
 from granite_xai.evaluations.tree_shap import attributions_by_leaf, compiled_attributions
-from granite_xai.models import Predictor, Scale
+from granite_xai.models import Predictor
 from granite_xai.tables import Table, distinct_rows, read_table, recombine
 
 # Leaves times rows times matrices from which the compiled walk is worth loading (0.1 s).
@@ -207,20 +207,22 @@ def read_parts(predictor: Predictor) -> Parts:
     """Read what a predictor explains as sums of trees or of terms; a RefusalError says why not."""
     call = model_call(predictor)
     name = type(call.model).__name__
+    parts: Parts
     try:
-        if is_additive(call.model):
-            terms = read_terms(call, predictor)
-            return replace(terms, link=_on_scale(terms.link, predictor.scale))
-        model = read_tree_model(call)
-        link, outputs = link_of(
-            predictor.model_output,
-            raw=call.raw,
-            has_classes=getattr(call.model, "classes_", None) is not None,
-            name=model.link,
-            slope=model.slope,
-            n_outputs=len(model.bases),
-        )
-        forests = tuple(model.forest(output) for output in outputs)
+        if call.kind in READ_AS_TERMS:
+            parts = read_terms(call, predictor)
+        else:
+            model = read_tree_model(call)
+            link, outputs = link_of(
+                predictor.model_output,
+                raw=call.raw,
+                has_classes=getattr(call.model, "classes_", None) is not None,
+                name=model.link,
+                slope=model.slope,
+                n_outputs=len(model.bases),
+            )
+            forests = tuple(model.forest(output) for output in outputs)
+            parts = Ensemble(link, forests, model.n_features, model.view)
     except RefusalError:
         raise
     except Exception as error:  # whatever a library's new version brings: it is never guessed
@@ -232,19 +234,11 @@ def read_parts(predictor: Predictor) -> Parts:
             f"the trees of this {name} cannot be read ({reason})",
             "M25" if "categor" in str(error) else "M30",
         ) from error
-    return Ensemble(
-        link=_on_scale(link, predictor.scale),
-        forests=forests,
-        n_features=model.n_features,
-        view=model.view,
-    )
-
-
-def _on_scale(link: Link, scale: Scale) -> Link:
-    """The link from the sums to the scale on which predictions are read."""
+    scale = predictor.scale
     if scale.is_response or scale.reads_margin:
-        return link
-    return lambda sums: scale.read(link(sums))
+        return parts
+    link = parts.link
+    return replace(parts, link=lambda sums: scale.read(link(sums)))
 
 
 # What was read of the models that are in use, or why it was not.
@@ -359,7 +353,8 @@ def _audit_rows(table: Table, parts: Parts, generator: np.random.Generator) -> A
     neighbors = []
     for place in generator.permutation(len(limits))[: NEIGHBORS // VALUES_OF_THRESHOLD + 1]:
         column = table.columns[int(limit_columns[place])]
-        if column.kind == "numeric" and not column.integer:
+        is_float = dtype_kind(mixed.select([column.position])) == "f"
+        if is_float and column.kind == "numeric" and not column.integer:
             limit = float(limits[place])
             single = np.float32(limit)
             beside = [
@@ -371,8 +366,7 @@ def _audit_rows(table: Table, parts: Parts, generator: np.random.Generator) -> A
             ]
             neighbors += [(column.position, float(value)) for value in beside if np.isfinite(value)]
     for row, (position, value) in enumerate(neighbors[:NEIGHBORS], start=n_hybrids):
-        if dtype_kind(mixed.select([position])) == "f":
-            cells[row, position] = value
+        cells[row, position] = value
     for row, corner in enumerate(corners, start=n_hybrids + NEIGHBORS):
         for position, level in corner.items():
             donor = int(np.argmax(table.columns[position].codes == level))
@@ -463,11 +457,6 @@ class Reading:
         return Decision((), reason, audited)
 
     @property
-    def is_read(self) -> bool:
-        """Whether the model's own trees or terms answer."""
-        return bool(self.decision.parts)
-
-    @property
     def _trees(self) -> list[TreesOnTable]:
         """The trees of each output; none of models that are asked or are sums of terms."""
         return [part for part in self.decision.parts if isinstance(part, TreesOnTable)]
@@ -490,7 +479,7 @@ class Reading:
     @property
     def gives_attributions(self) -> bool:
         """Whether attributions come from the paths of trees, whatever the number of columns."""
-        if not self.is_read:
+        if not self.decision.parts:
             return False
         model = self.decision.parts[0].model
         return is_sum(model.link) and self.table.n_rows**2 * model.n_leaves <= MOST_PAIRS

@@ -222,13 +222,14 @@ class ForestOnTable:
         result = np.full(len(self.cells), forest.base)
         for part in slices(len(result), WALKED_BYTES * forest.n_trees, block):
             cells = self.cells[part]
-            row = np.repeat(np.arange(len(cells)), forest.n_trees)
             node = np.tile(forest.starts[:-1], len(cells))  # of each row and tree
+            walking = np.arange(len(node))
             for _ in forest.levels:
-                feature = forest.feature[node]
-                goes_left = self._goes_left(node, cells[row, feature])
-                child = np.where(goes_left, forest.left[node], forest.right[node])
-                node = np.where(feature == LEAF, node, child)
+                walking = walking[forest.feature[node[walking]] != LEAF]
+                inner = node[walking]
+                asked = cells[walking // forest.n_trees, forest.feature[inner]]
+                goes_left = self._goes_left(inner, asked)
+                node[walking] = np.where(goes_left, forest.left[inner], forest.right[inner])
             of_trees = forest.value[node].reshape(len(cells), forest.n_trees)
             result[part] += of_trees.sum(axis=1)
         return result
@@ -280,13 +281,12 @@ class ForestOnTable:
         n_rows = len(self.cells)
         n_nodes = len(forest.feature)
         values = forest.value[forest.leaves]
-        turning = np.flatnonzero((forest.feature != LEAF) & replaced[forest.feature])
         out[...] = forest.base
         # Sums start afresh at an anchor, so blocks of values may too.
         values_at_once = max(1, block // (4 * max(1, n_nodes) * ANCHOR)) * ANCHOR
         for lines in slices(len(donors), 1, values_at_once):
             n_lines = lines.stop - lines.start
-            turns = self._packed_turns(self.cells[donors[lines]], turning)
+            turns = self._packed_turns(self.cells[donors[lines]], ~replaced)
             meets = unpacked(self._propagate(turns, ~replaced), n_lines).T  # (values, leaves)
             # I_S diag(v) as differences from line to line, whole again at every anchor.
             changes = meets.astype(np.int8)
@@ -326,20 +326,29 @@ class ForestOnTable:
         if n_bytes <= block:
             packed = self._turns_of_rows[:, part.start // 8 : -(-part.stop // 8)]
         else:
-            packed = self._packed_turns(self.cells[part], self._inner)
+            packed = self._packed_turns(self.cells[part])
         return self._propagate(packed, free)
 
     @cached_property
-    def _inner(self) -> IntArray:
-        return np.flatnonzero(self.forest.feature != LEAF)
-
-    @cached_property
     def _turns_of_rows(self) -> NDArray[np.uint8]:
-        return self._packed_turns(self.cells, self._inner)
+        return self._packed_turns(self.cells)
 
-    def _packed_turns(self, cells: NDArray[np.int32], nodes: IntArray) -> NDArray[np.uint8]:
-        """Whether each row goes left at some nodes, (all nodes, rows / 8): eight rows to a byte."""
+    def _packed_turns(
+        self, cells: NDArray[np.int32], free: BoolArray | None = None
+    ) -> NDArray[np.uint8]:
+        """Whether each row goes left at each node, (nodes, rows / 8): eight rows to a byte.
+
+        Parameters
+        ----------
+        cells : array of shape (rows, n_columns)
+        free : array of shape (n_columns,), optional
+            Columns whose nodes need not be looked at.
+        """
         feature = self.forest.feature
+        is_asked = feature != LEAF
+        if free is not None:
+            is_asked &= ~free[feature]
+        nodes = np.flatnonzero(is_asked)
         result = np.zeros((len(feature), -(-len(cells) // 8)), dtype=np.uint8)
         for some in np.array_split(nodes, 1 + len(nodes) * len(cells) // COMPARED_CELLS):
             goes_left = self._goes_left(some, cells.T[feature[some]])

@@ -117,15 +117,40 @@ def probe(model: Predictor, table: Table, record: Diagnostics | None = None) -> 
         Takes the warnings, and a note where the model failed on moved values.
     """
     rows = np.arange(min(MOST_ROWS, table.n_rows, model.batch_size), dtype=np.intp)
-    watch = _Watch(model, table)
-    answers = watch.ask(rows)  # (outputs, rows)
-    repeated = watch.ask(rows)
-    reversed_answers = watch.ask(rows[:REVERSED_ROWS][::-1])
+    seconds = []  # of each call
+    is_mutated = False
+
+    def ask(some: IntArray) -> FloatArray:
+        """The answers for some rows as they are, (outputs, rows); looks at what the model did to its input."""
+        nonlocal is_mutated
+        sent: list[Any] = []
+
+        def build(part: slice | IntArray) -> Any:
+            sent.append(recombine(table, some[part], table, some[part], ()))
+            return sent[-1]
+
+        seconds_before = model.usage.seconds
+        answers = model.evaluate(build, SentRows(some, table))
+        seconds.append(model.usage.seconds - seconds_before)
+        is_mutated |= not _same_content(sent[0], build(slice(None)))
+        return answers
+
+    answers = ask(rows)
+    repeated = ask(rows)
+    reversed_answers = ask(rows[:REVERSED_ROWS][::-1])
     repeat = np.max(np.abs(repeated - answers), axis=1)
     reorder = np.max(np.abs(reversed_answers[:, ::-1] - answers[:, :REVERSED_ROWS]), axis=1)
-    moved, failure = _changes_of_moved_floats(model, table, rows, answers)
-    if failure is not None and record is not None:  # it may as well fail at random
-        record.note("failed_on_moved_values", failure)
+    moved = np.zeros(len(answers))  # the larger of two medians, up and down
+    columns = [column.position for column in table.columns if _can_move(column)]
+    for direction in UP_AND_DOWN:
+        try:
+            change = _noise_of_steps(model, table, rows, direction, columns, answers)
+        except ModelError as error:
+            # A lookup of exact values has no neighbours: no rounding of the input can reach it either.
+            change = np.zeros(len(answers))
+            if record is not None:  # it may as well fail at random
+                record.note("failed_on_moved_values", str(error))
+        moved = np.maximum(moved, change)
     outputs = tuple(
         Probe(float(repeat[output]), float(reorder[output]), float(moved[output]))
         for output in range(len(answers))
@@ -133,44 +158,17 @@ def probe(model: Predictor, table: Table, record: Diagnostics | None = None) -> 
     give_warning = warn if record is None else record.warn
     for of_output, output_answers in zip(outputs, answers, strict=True):
         is_single = model.native_float32 or is_float32(output_answers)
-        for message in _warnings(of_output, output_answers, is_single, watch.mutated):
+        for message in _warnings(of_output, output_answers, is_single, is_mutated):
             give_warning(message, ModelWarning)
-    return Probed(outputs, watch.seconds_per_row())
-
-
-class _Watch:
-    """Sends rows as they are, times the calls, and looks at what the model did to its input."""
-
-    def __init__(self, model: Predictor, table: Table) -> None:
-        self.mutated = False
-        self._model = model
-        self._table = table
-        self._calls: list[tuple[int, float]] = []  # rows and seconds
-
-    def ask(self, rows: IntArray) -> FloatArray:
-        """The answers for some rows of the table, (outputs, rows)."""
-        sent: list[Any] = []
-
-        def build(part: slice | IntArray) -> Any:
-            chosen = rows[part]
-            sent.append(recombine(self._table, chosen, self._table, chosen, ()))
-            return sent[-1]
-
-        seconds_before = self._model.usage.seconds
-        answers = self._model.evaluate(build, SentRows(rows, self._table))
-        self._calls.append((len(rows), self._model.usage.seconds - seconds_before))
-        if not _same_content(sent[0], build(slice(None))):
-            self.mutated = True
-        return answers
-
-    def seconds_per_row(self) -> float:
-        """Seconds a row, from the line through a small and a large call."""
-        (n_large, first), (_, second), (n_small, small) = self._calls[:3]
-        large = min(first, second)  # a first call may load what later ones have
-        if n_large == n_small:
-            return min(large, small) / n_large
-        per_row = (large - small) / (n_large - n_small)
-        return max(per_row, 0.0)
+    # Seconds a row, from the line through a large and a small call; a first call may load what later ones have.
+    n_large = len(rows)
+    n_small = reversed_answers.shape[1]
+    large = min(seconds[:2])
+    if n_large > n_small:
+        per_row = max((large - seconds[2]) / (n_large - n_small), 0.0)
+    else:
+        per_row = min(large, seconds[2]) / n_large
+    return Probed(outputs, per_row)
 
 
 def _same_content(sent: Any, fresh: Any) -> bool:
@@ -183,34 +181,6 @@ def _same_content(sent: Any, fresh: Any) -> bool:
     if type(sent).__module__.partition(".")[0] == "pyarrow":
         return True  # cannot be written to
     return bool(sent.equals(fresh))
-
-
-def _changes_of_moved_floats(
-    model: Predictor, table: Table, rows: IntArray, answers: FloatArray
-) -> tuple[FloatArray, str | None]:
-    """Larger of two median changes of each output, up and down, and what the model said if it failed.
-
-    Parameters
-    ----------
-    model : Predictor
-    table : Table
-    rows : array of shape (n,)
-        Rows of the table.
-    answers : array of shape (n_outputs, n)
-        What the model said of these rows.
-    """
-    columns = [column.position for column in table.columns if _can_move(column)]
-    medians = np.zeros(len(answers))
-    failure = None
-    for direction in UP_AND_DOWN:
-        try:
-            change = _noise_of_steps(model, table, rows, direction, columns, answers)
-        except ModelError as error:
-            # A lookup of exact values has no neighbours: no rounding of the input can reach it either.
-            failure = str(error)
-        else:
-            medians = np.maximum(medians, change)
-    return medians, failure
 
 
 def _noise_of_steps(
@@ -421,8 +391,6 @@ def round_off(scale: float, is_single: bool) -> float:
 
 def is_float32(values: FloatArray) -> bool:
     """Whether every value is exactly a single-precision number and not all are whole."""
-    extent = Extent()
     with np.errstate(over="ignore", under="ignore"):
-        extent.are_single = bool(np.all(values.astype(np.float32) == values))
-        extent.are_whole = bool(np.all(values == np.round(values)))
-    return len(values) > 0 and extent.is_single_precision
+        are_single = np.all(values.astype(np.float32) == values)
+    return bool(are_single and not np.all(values == np.round(values)))

@@ -26,7 +26,6 @@ from granite_xai.evaluations.tree_readers import (
     Link,
     ModelCall,
     RefusalError,
-    is_sum,
     link_of,
     opposite,
 )
@@ -34,17 +33,14 @@ from granite_xai.evaluations.tree_shap import shapley_weights
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
 
-KINDS = ("ExplainableBoostingRegressor", "ExplainableBoostingClassifier")
+READ_AS_TERMS = (
+    ("interpret", "ExplainableBoostingRegressor"),
+    ("interpret", "ExplainableBoostingClassifier"),
+)
 # interpret's names of links, and treelite's.
 LINKS = {"identity": "identity", "logit": "sigmoid", "log": "exponential"}
 MISSING_BIN = 0
 PAIR_BYTES = 24  # of a value and row while scores are added up: about three arrays exist at once
-
-
-def is_additive(model: Any) -> bool:
-    """Whether a model is of one of the classes that are read; a subclass may predict anything."""
-    kind = type(model)
-    return kind.__module__.partition(".")[0] == "interpret" and kind.__name__ in KINDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +82,11 @@ class AdditiveModel:
     names: tuple[str, ...]
 
     @property
-    def n_leaves(self) -> int:
-        """Tables that are looked up for a matrix."""
-        return len(self.terms)
-
-    @property
     def n_sums(self) -> int:
         """Numbers that are added up for a prediction."""
         return len(self.terms)
+
+    n_leaves = n_sums  # tables that are looked up for a matrix
 
     @property
     def reach(self) -> float:
@@ -215,8 +208,6 @@ class TermsOnTable:
         chosen : sequence of int
             Numbers of the players whose attributions are returned.
         """
-        if not is_sum(self.model.link):
-            raise ValueError("attributions of single terms add up only without a link")
         sign = -1.0 if self.model.link is opposite else 1.0
         values = np.zeros((len(chosen), self._n_rows, self._n_rows))
         for number, term in enumerate(self.model.terms):

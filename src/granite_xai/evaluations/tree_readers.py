@@ -135,6 +135,12 @@ class ModelCall(NamedTuple):
     raw: bool  # whether for the score before the link
     prepare: Callable[[Any], Any]  # makes of a table what the model takes
 
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The library and the name of the model's very class: a subclass may predict anything."""
+        kind = type(self.model)
+        return kind.__module__.partition(".")[0], kind.__name__
+
 
 def model_call(predictor: Predictor) -> ModelCall:
     """Look at how a predictor calls its model; refuse what is not a method of the model itself."""
@@ -151,7 +157,12 @@ def model_call(predictor: Predictor) -> ModelCall:
         raise RefusalError(f"the model is called with {', '.join(keywords)}")
     # A booster is asked through a matrix of its own, and is then the first argument.
     method: Any = call.args[0].predict if call.args else call.func
-    if not _is_method_of_its_class(method):
+    # Defined by the class, and no function that was bound to the object: scikit-learn hides some methods
+    # in descriptors, which hold them as ``fn``.
+    if not inspect.ismethod(method):
+        raise RefusalError("the model is a function")
+    defined = inspect.getattr_static(type(method.__self__), method.__name__, None)
+    if method.__func__ not in (defined, getattr(defined, "fn", None)):
         raise RefusalError("the model is a function")
     return ModelCall(
         model=method.__self__,
@@ -161,22 +172,11 @@ def model_call(predictor: Predictor) -> ModelCall:
     )
 
 
-def _is_method_of_its_class(method: Any) -> bool:
-    """Whether it is defined by the class, and not a function that was bound to the object."""
-    if not inspect.ismethod(method):
-        return False
-    defined = inspect.getattr_static(type(method.__self__), method.__name__, None)
-    # scikit-learn hides some methods in descriptors, which hold them as ``fn``.
-    return method.__func__ in (defined, getattr(defined, "fn", None))
-
-
 def read_tree_model(call: ModelCall) -> TreeModel:
-    """Read a model that is a sum of trees by its very class; a subclass may predict anything."""
-    library = type(call.model).__module__.partition(".")[0]
-    name = type(call.model).__name__
-    reader = _READERS.get((library, name))
+    """Read a model that is a sum of trees."""
+    reader = _READERS.get(call.kind)
     if reader is None:
-        raise RefusalError(f"{name} is no tree ensemble known to us")
+        raise RefusalError(f"{call.kind[1]} is no tree ensemble known to us")
     return reader(call.model, call)
 
 
@@ -627,22 +627,17 @@ def single_precision(table: Table, labels: Mapping[int, Sequence[Any]] | None = 
     columns = []
     for column in table.columns:
         if labels and column.position in labels:
-            columns.append(_label_codes(column, labels[column.position]))
-            continue
-        numbers = _column_numbers(table, column)
-        with np.errstate(over="ignore"):
-            columns.append(numbers.astype(np.float32).astype(np.float64))
+            known = labels[column.position]
+            code_of: dict[Any, float] = {label: float(code) for code, label in enumerate(known)}
+            code_of[None] = np.nan
+            numbers = np.array([code_of.get(label, UNSEEN) for label in column.values])
+            if np.any(numbers == UNSEEN):
+                raise RefusalError("a column has categories that xgboost has not seen", "M25")
+        else:
+            with np.errstate(over="ignore"):
+                numbers = _column_numbers(table, column).astype(np.float32).astype(np.float64)
+        columns.append(numbers)
     return np.stack(columns, axis=1)
-
-
-def _label_codes(column: Column, labels: Sequence[Any]) -> FloatArray:
-    """The code of each row's label, NaN for missing ones, (n,); a RefusalError for labels that are not known."""
-    code_of: dict[Any, float] = {label: float(code) for code, label in enumerate(labels)}
-    code_of[None] = np.nan
-    codes = np.array([code_of.get(label, UNSEEN) for label in column.values])
-    if np.any(codes == UNSEEN):
-        raise RefusalError("a column has categories that xgboost has not seen", "M25")
-    return codes
 
 
 def _column_numbers(table: Table, column: Column) -> FloatArray:

@@ -27,7 +27,6 @@ from granite_xai.models.outputs import (
     ModelOutput,
     OutputAxis,
     names_in_answer,
-    one_column,
     outside_unit_interval,
     read_prediction,
     which_output,
@@ -528,34 +527,22 @@ class Predictor:
             self._warned_of_names = True
             self._warn(NAMES_WARNING, ModelWarning)
 
-    def on_device(self, sent: Any, count: int, take: Callable[[Any], Any], xp: Any) -> Any:
-        """F of rows that lie on a device.
+    def on_device(self, sent: Any, rows: SentRows) -> FloatArray:
+        """F of rows that lie on a device, as the model takes them, (n,), in one call.
 
-        Parameters
-        ----------
-        sent : object
-            The rows as the model takes them.
-        count : int
-            Number of rows.
-        take : callable
-            Makes what the model returned an array of the namespace.
-        xp : namespace
-            Of the arrays there.
-
-        Returns
-        -------
-        array of shape (count,) on the device, or None
-            None: a value is no number, or no probability where one is explained.
+        Raises
+        ------
+        Raised
+            What the model raised.
+        ModelError
+            As about rows of the host (M02 to M05, T08).
         """
         with self._lock:
-            values = take(self.model_output.unpack(self._call_model(sent, count)))
-            self.native_float32 = self.native_float32 or values.dtype == xp.float32
-            numbers = one_column(xp.astype(values, xp.float64), count, self.model_output, values)
-        wrong = ~xp.isfinite(numbers)
-        if self.model_output.response == "probability":
-            wrong = wrong | outside_unit_interval(numbers, self.native_float32)
-        self._report(count)
-        return None if bool(xp.any(wrong)) else numbers
+            returned = self._call_model(sent, len(rows))
+            numbers, is_float32 = read_prediction(returned, len(rows), self.model_output)
+            self._note_precision(is_float32)
+        self._report(len(rows))
+        return self._checked([numbers], rows)[0]
 
     def _checked(
         self, answers: Sequence[FloatArray], rows: SentRows, start: int = 0
