@@ -114,7 +114,7 @@ from granite_xai.inference.estimate import (
 from granite_xai.inference.nodes import NodeFigure, NodeFigures
 from granite_xai.models import OutputAxis, Predictor, Scale, Usage, as_predictor, joint_predictor
 from granite_xai.regions import Partition
-from granite_xai.regions.ledger import Ledger, UntakenCut
+from granite_xai.regions.tree import Ledger, UntakenCut
 from granite_xai.search.problem import GivenRules
 from granite_xai.tables import (
     KINDS,

@@ -51,7 +51,12 @@ conditions = st.one_of(
     ordered,
     level_sets,
     st.sampled_from(
-        [Interval.only_missing(), Interval(), Interval(missing=True), Interval(0.0, 0.0)]
+        [
+            Interval.without_values(missing=True),
+            Interval(),
+            Interval(missing=True),
+            Interval(0.0, 0.0),
+        ]
     ),
 )
 rules = st.lists(st.tuples(texts, conditions), max_size=4, unique_by=lambda pair: pair[0]).map(
@@ -63,7 +68,7 @@ small = st.sampled_from([-1.5, -0.0, 0.0, 1.0, 2.0, 3.5])
 levels = st.sampled_from(["a", "b", "c", "d"])
 small_levels = st.builds(Levels, st.frozensets(levels), flags, flags)
 special = st.sampled_from(
-    [Interval.only_missing(), Interval(), Interval(missing=True), Interval(0.0, 0.0)]
+    [Interval.without_values(missing=True), Interval(), Interval(missing=True), Interval(0.0, 0.0)]
 )
 numeric_probe = np.array([-np.inf, -2, -1.5, -1, -0.0, 0.5, 1, 1.5, 2, 3, 3.5, 4, np.inf, np.nan])
 label_probe = np.array(["a", "b", "c", "d", "new", None], dtype=object)

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 import threadpoolctl
 
-from granite_xai.base.parallel import _BlasPin, in_threads, one_blas_thread
+from granite_xai.base.parallel import _BlasPin, _libraries, in_threads, one_blas_thread
 
 
 def _blas_threads():
@@ -34,6 +34,7 @@ def test_libraries_are_looked_for_again_only_when_modules_have_come(monkeypatch)
         threadpoolctl.ThreadpoolController, "__init__", lambda self: looked.append(look(self))
     )
     pin = _BlasPin()
+    _libraries.cache_clear()
     for times, name in ((1, None), (1, None), (2, "a_module_that_comes_later"), (2, None)):
         if name is not None:
             monkeypatch.setitem(sys.modules, name, ModuleType(name))

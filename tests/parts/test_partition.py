@@ -26,7 +26,6 @@ from granite_xai.regions import (
     Split,
     cut,
     grouping,
-    leaves,
     walk,
 )
 from granite_xai.tables import read_table
@@ -409,7 +408,12 @@ def test_a_walk_visits_parents_first_and_leaves_from_left_to_right():
     assert [place.number for place in places] == [0, 1, 2, 3, 4]
     assert [place.depth for place in places] == [0, 1, 2, 2, 1]
     assert [place.region for place in places] == [None, None, 0, 1, 2]
-    assert [place.column for place in places] == ["", "workingday", "hr", "hr", "workingday"]
+    edges = ["all rows", "workingday ≤ 0", "hr ≤ 6", "hr > 6", "workingday > 0 or missing"]
+    assert [str(place.edge) for place in places] == edges
+    assert [place.regions for place in places] == [
+        *(range(3), range(2), range(1), range(1, 2), range(2, 3)),
+    ]
+    assert [place.rule for place in places if place.region is not None] == list(bike().rules)
     assert [str(place.rule) for place in places] == [
         "all rows",
         "workingday ≤ 0",
@@ -417,7 +421,24 @@ def test_a_walk_visits_parents_first_and_leaves_from_left_to_right():
         "workingday ≤ 0 and hr > 6",
         "workingday > 0 or missing",
     ]
-    assert [rule for rule, _ in leaves(bike().root)] == list(bike().rules)
+
+
+def test_regions_without_a_tree_hang_from_all_rows():
+    root, *below = Partition.from_rules(["x ≤ 1", "x > 1"]).places
+    assert (root.parent, root.region, root.regions, str(root.rule)) == (
+        None,
+        None,
+        range(2),
+        "all rows",
+    )
+    assert [(place.parent, place.depth, place.region) for place in below] == [
+        (root, 1, 0),
+        (root, 1, 1),
+    ]
+    assert [str(place.edge) for place in below] == ["x ≤ 1", "x > 1"]
+    assert (root.node.fraction, np.isnan(root.node.disagreement)) == (1.0, True)
+    known = Partition.from_rules(["x ≤ 1", "x > 1"], leaves=[Leaf(3, 0.3, 0.1), Leaf(7, 0.7, 0.2)])
+    assert known.places[0].node == Leaf(10, 1.0, 1.0)
 
 
 def test_D15_labels_outside_the_order_are_named():

@@ -26,8 +26,21 @@ from granite_xai.tables import Column, open_table, read_table, row_like
 
 
 def column(cells, **options):
-    """The only column of a frame of these cells."""
+    """The only column of a pandas frame of these cells."""
     return read_table(pd.DataFrame({"a": cells}), missing="allow", **options).columns[0]
+
+
+def column_of(native):
+    """A single column of any library, as it is read."""
+    if isinstance(native, pd.Series):
+        frame = native.to_frame("a")
+    elif isinstance(native, pl.Series):
+        frame = pl.DataFrame({"a": native})
+    elif isinstance(native, np.ndarray):
+        frame = native[:, None]
+    else:
+        frame = pa.table({"a": native})
+    return read_table(frame, missing="allow").columns[0]
 
 
 def test_D02_missing_values_are_allowed_and_equal_each_other():
@@ -38,16 +51,123 @@ def test_D02_missing_values_are_allowed_and_equal_each_other():
     assert first.tolist() == [0, 1]
 
 
-def test_D04_a_column_without_any_value_is_numeric_and_missing():
-    for cells in ([None, None], [np.nan, np.nan], pd.array([None, None], dtype="Int64")):
-        read = column(cells)
-        assert read.kind == "numeric"
-        assert len(read.levels) == 0
-        assert read.codes.tolist() == [-1, -1]
-    assert (
-        read_table(pl.DataFrame({"a": [None, None]}), missing="allow").columns[0].kind == "numeric"
-    )
-    assert read_table(pa.table({"a": [None, None]}), missing="allow").columns[0].kind == "numeric"
+DAYS = [dt.date(2020, 3, 1), None, dt.date(2020, 1, 1)]
+TIMES = [dt.datetime(2020, 3, 1), None, dt.datetime(2020, 1, 1)]
+DATES = ["2020-03-01", None, "2020-01-01"]
+SPANS = [dt.timedelta(2), None, dt.timedelta(1)]
+TEXTS = ["b", None, "a"]
+TRUTHS = [True, None, False]
+
+
+def objects(cells):
+    return pd.Series(np.array(cells, dtype=object))
+
+
+def of_pandas(cells, dtype):
+    return pd.Series(cells, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("kind", "natives"),
+    [
+        (
+            "numeric",
+            [
+                *(of_pandas([3, None, 1], d) for d in ("Int64", "UInt8", "Float64", "Float32")),
+                *(of_pandas([3, None, 1], d) for d in ("int64[pyarrow]", "double[pyarrow]")),
+                *(objects(cells) for cells in ([3, None, 2.5], [np.float32(3), pd.NA, 2])),
+                *(objects(cells) for cells in ([3, np.nan, True], [3, pd.NaT, 1.0])),
+                pl.Series([3, None, 1]),
+                pa.array([3.0, None, 1.0]),
+            ],
+        ),
+        (
+            "nominal",
+            [
+                *(
+                    of_pandas(TEXTS, d)
+                    for d in (object, "str", "string", pd.ArrowDtype(pa.string()))
+                ),
+                pd.Series(pd.Categorical(TEXTS)),
+                pl.Series(TEXTS),
+                pl.Series(TEXTS, dtype=pl.Categorical),
+                pa.array(TEXTS),
+            ],
+        ),
+        (
+            "ordinal",
+            [
+                pd.Series(pd.Categorical(TEXTS, ["a", "c", "b"], ordered=True)),
+                pl.Series(TEXTS, dtype=pl.Enum("acb")),
+            ],
+        ),
+        (
+            "boolean",
+            [
+                *(of_pandas(TRUTHS, d) for d in (object, "boolean", "bool[pyarrow]")),
+                pl.Series(TRUTHS),
+                pa.array(TRUTHS),
+            ],
+        ),
+        (
+            "date",
+            [
+                pd.Series(pd.to_datetime(DATES)),
+                pd.Series(pd.to_datetime(DATES).astype("datetime64[s]")),
+                *map(
+                    objects, (TIMES, DAYS, [None if d is None else np.datetime64(d) for d in DATES])
+                ),
+                of_pandas(DAYS, pd.ArrowDtype(pa.date32())),
+                of_pandas(pd.to_datetime(DATES), pd.ArrowDtype(pa.timestamp("us"))),
+                np.array(["2020-03-01", "NaT", "2020-01-01"], dtype="datetime64[D]"),
+                *map(pl.Series, (DAYS, TIMES, SPANS)),
+                *map(pa.array, (DAYS, TIMES, SPANS)),
+                pd.Series(pd.to_timedelta([2, None, 1], "D")),
+                objects(SPANS),
+            ],
+        ),
+    ],
+)
+def test_D04_to_D19_columns_of_any_library_and_dtype(kind, natives):
+    """The first value is the larger one, the second is missing."""
+    for native in natives:
+        read = column_of(native)
+        assert read.kind == kind
+        assert read.codes.tolist() == [1, -1, 0]
+        assert read.is_ordered == (kind not in ("nominal", "boolean"))
+        if kind == "date":
+            assert read.values.dtype.kind in "mM"
+        elif kind != "numeric":
+            assert [type(label) for label in read.levels] == [
+                bool if kind == "boolean" else str
+            ] * 2
+            assert read.values[1] is None
+
+
+@pytest.mark.parametrize(
+    "native",
+    [
+        *(pd.Series([None, None], dtype=dtype) for dtype in (object, float, "Int64")),
+        pl.Series([None, None]),
+        pa.array([None, None]),
+    ],
+)
+def test_D04_a_column_without_any_value_is_numeric_and_missing(native):
+    read = column_of(native)
+    assert (read.kind, len(read.levels), read.codes.tolist()) == ("numeric", 0, [-1, -1])
+    assert np.isnan(read.values).all()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["Int64", "UInt8", "Float64", "int64[pyarrow]", "double[pyarrow]"]
+)
+def test_D19_whole_numbers_are_known_by_their_dtype(dtype):
+    assert column(pd.array([3, None, 1], dtype=dtype)).integer == ("nt" in dtype)
+
+
+def test_D19_a_nan_inside_a_nullable_column_is_missing_too():
+    cells = pd.arrays.FloatingArray(np.array([1.0, np.nan, 2.0]), np.array([False, False, True]))
+    assert column(cells).codes.tolist() == [0, -1, -1]
 
 
 def test_D05_D34_constant_columns_have_one_level():
@@ -92,42 +212,9 @@ def test_D10_each_column_of_a_mixed_frame_has_its_own_kind():
     assert [c.integer for c in columns] == [False, True, False, False, False, False]
 
 
-@pytest.mark.parametrize("cells", [[1, 2.5, None], [np.float32(1), 2, pd.NA], [True, 2, np.nan]])
-def test_D11_objects_that_are_all_numbers_are_numeric(cells):
-    read = column(np.array(cells, dtype=object))
-    assert read.kind == "numeric"
-    assert read.values[1] == float(cells[1])
-    assert np.isnan(read.values[2])
-
-
 def test_D11_whole_numbers_as_objects_are_known_to_be_whole():
     assert column(np.array([1, 2], dtype=object)).integer
     assert not column(np.array([1, 2.0], dtype=object)).integer
-
-
-@pytest.mark.parametrize("dtype", [object, "str", "string", pd.ArrowDtype(pa.string())])
-def test_D11_text_is_nominal_with_sorted_levels(dtype):
-    read = column(pd.Series(["b", "a", None, "1"], dtype=dtype))
-    assert read.kind == "nominal"
-    assert read.levels.tolist() == ["1", "a", "b"]
-    assert read.codes.tolist() == [2, 1, -1, 0]
-    assert read.values[2] is None
-    assert type(read.values[0]) is str
-
-
-def test_D13_unordered_categories_keep_the_declared_order():
-    read = column(pd.Categorical(["z", "a", None], ["z", "unused", "a"]))
-    assert read.kind == "nominal"
-    assert read.levels.tolist() == ["z", "a"]
-    assert read.order is None
-
-
-def test_D14_ordered_categories_keep_unused_labels_in_their_order():
-    read = column(pd.Categorical(["hi", "lo", None], ["lo", "mid", "hi"], ordered=True))
-    assert read.kind == "ordinal"
-    assert read.order == ("lo", "mid", "hi")
-    assert read.levels.tolist() == ["lo", "hi"]
-    assert read.codes.tolist() == [1, 0, -1]
 
 
 def test_categories_that_are_numbers_or_intervals_have_plain_labels():
@@ -135,18 +222,6 @@ def test_categories_that_are_numbers_or_intervals_have_plain_labels():
     binned = column(pd.cut([0.5, 1.5], [0, 1, 2]))
     assert binned.kind == "ordinal"
     assert binned.order == ("(0, 1]", "(1, 2]")
-
-
-def test_polars_enum_is_ordered_and_categorical_is_not():
-    X = pl.DataFrame(
-        {"e": ["a", "b", None], "c": ["b", None, "a"]},
-        schema={"e": pl.Enum("bza"), "c": pl.Categorical},
-    )
-    enum, categorical = read_table(X, missing="allow").columns
-    assert (enum.kind, enum.order) == ("ordinal", ("b", "z", "a"))
-    assert enum.codes.tolist() == [1, 0, -1]
-    assert (categorical.kind, categorical.levels.tolist()) == ("nominal", ["a", "b"])
-    assert categorical.codes.tolist() == [1, -1, 0]
 
 
 @pytest.mark.parametrize("ordered", [False, True])
@@ -162,53 +237,6 @@ def test_pyarrow_dictionaries_keep_their_nulls_and_their_order(ordered):
         assert read.order == (("z", "a", "m") if ordered else None)
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        np.array([True, False]),
-        pd.array([True, False], "boolean"),
-        pd.array([True, False], "bool[pyarrow]"),
-    ],
-)
-def test_D17_booleans(cells):
-    read = column(cells)
-    assert read.kind == "boolean"
-    assert read.levels.tolist() == [False, True]
-    assert all(type(label) is bool for label in read.values)
-    assert column(np.array([True, None, False], dtype=object)).values.tolist() == [
-        True,
-        None,
-        False,
-    ]
-
-
-DATES = ["2020-03-01", None, "2020-01-01"]
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        pd.to_datetime(DATES),
-        pd.to_datetime(DATES).astype("datetime64[s]"),
-        np.array([dt.datetime(2020, 3, 1), None, dt.datetime(2020, 1, 1)], dtype=object),
-        np.array([dt.date(2020, 3, 1), None, dt.date(2020, 1, 1)], dtype=object),
-        np.array([np.datetime64("2020-03-01"), None, np.datetime64("2020-01-01")], dtype=object),
-        pd.array(
-            [dt.date(2020, 3, 1), None, dt.date(2020, 1, 1)], dtype=pd.ArrowDtype(pa.date32())
-        ),
-        pd.array(pd.to_datetime(DATES), dtype=pd.ArrowDtype(pa.timestamp("us"))),
-    ],
-)
-def test_D18_dates_are_ordered(cells):
-    read = column(cells)
-    assert read.kind == "date"
-    assert (
-        read.levels.tolist()
-        == np.array(["2020-01-01", "2020-03-01"], dtype=read.levels.dtype).tolist()
-    )
-    assert read.codes.tolist() == [1, -1, 0]
-
-
 def test_D18_dates_with_one_zone_are_read_in_utc():
     stamps = pd.to_datetime(DATES).tz_localize("Asia/Tokyo")
     expected = np.array(["2020-02-29T15", "NaT", "2019-12-31T15"], dtype="datetime64[s]")
@@ -218,50 +246,6 @@ def test_D18_dates_with_one_zone_are_read_in_utc():
         stamps.astype(pd.ArrowDtype(pa.timestamp("us", "Asia/Tokyo"))),
     ):
         np.testing.assert_array_equal(column(cells).values.astype("datetime64[s]"), expected)
-
-
-def test_D18_durations_are_ordered():
-    for cells in (
-        pd.to_timedelta([2, None, 1], "D"),
-        np.array([dt.timedelta(2), None, dt.timedelta(1)], dtype=object),
-    ):
-        read = column(cells)
-        assert read.kind == "date"
-        assert read.values.dtype.kind == "m"
-        assert read.codes.tolist() == [1, -1, 0]
-
-
-def test_dates_of_polars_pyarrow_and_arrays():
-    X = pl.DataFrame(
-        {
-            "d": [dt.date(2020, 1, 2), None],
-            "t": [dt.datetime(2020, 1, 1), None],
-            "u": [dt.timedelta(1), None],
-        }
-    )
-    for table in (X, X.to_arrow()):
-        assert [c.kind for c in read_table(table, missing="allow").columns] == ["date"] * 3
-        assert [c.codes.tolist() for c in read_table(table, missing="allow").columns] == [
-            [0, -1]
-        ] * 3
-    read = read_table(np.array([["2020-01-02"], ["NaT"]], dtype="datetime64[D]"), missing="allow")
-    assert read.columns[0].codes.tolist() == [0, -1]
-
-
-@pytest.mark.parametrize(
-    "dtype", ["Int64", "UInt8", "Float64", "Float32", "int64[pyarrow]", "double[pyarrow]"]
-)
-def test_D19_nullable_and_arrow_numbers(dtype):
-    read = column(pd.array([3, None, 1], dtype=dtype))
-    assert read.kind == "numeric"
-    assert read.levels.tolist() == [1.0, 3.0]
-    assert read.codes.tolist() == [1, -1, 0]
-    assert read.integer == ("nt" in dtype)
-
-
-def test_D19_a_nan_inside_a_nullable_column_is_missing_too():
-    cells = pd.arrays.FloatingArray(np.array([1.0, np.nan, 2.0]), np.array([False, False, True]))
-    assert column(cells).codes.tolist() == [0, -1, -1]
 
 
 @pytest.mark.parametrize(
@@ -471,28 +455,11 @@ def test_D03_infinity_is_named_even_where_missing_values_are_allowed():
     refused(np.array([[1.0], [float("inf")]], dtype=object), "D03", "infinity")
 
 
-@pytest.mark.skipif(
-    np.finfo(np.longdouble).max <= np.finfo(float).max, reason="long double is double here"
-)
-def test_D03_a_long_double_beyond_float64_is_refused():
-    refused(np.array([[np.longdouble(10) ** 400]]), "D03", "infinity")
-
-
 def test_D07_duplicate_names_are_listed_with_positions():
     X = pd.DataFrame(np.ones((3, 4)), columns=["a", "b", "a", "b"])
     error = refused(X, "D07", "'a' at [0, 2]", "'b' at [1, 3]")
     assert error.columns == ("a", "b")
     refused(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), "D07", "'a' at [0, 1]")
-
-
-def test_D09_names_that_are_neither_text_nor_whole_numbers():
-    columns = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
-    refused(pd.DataFrame(np.ones((2, 2)), columns=columns), "D09", '"_".join(map(str, c))')
-    refused(
-        pd.DataFrame(np.ones((2, 2)), columns=[1.5, 2.5]), "D09", "X.columns.astype(str)", "1.5"
-    )
-    refused(pd.DataFrame(np.ones((2, 2)), columns=[True, False]), "D09")
-    refused(pd.DataFrame(np.ones((2, 2)), columns=[1, "1"]), "D09", "the same as text", "'1'")
 
 
 def test_D12_text_and_numbers_in_one_column():
@@ -521,76 +488,87 @@ def test_D12_cells_that_are_no_numbers_and_no_text(cell):
     assert error.rows[0] == 0
 
 
-def test_D12_dtypes_that_hold_no_numbers_and_no_text():
-    refused(pl.DataFrame({"a": [[1], [2]]}), "D12", "List")
-    refused(np.array([[b"a"]]), "D12", "bytes")
-    refused(pd.DataFrame({"a": pd.arrays.IntervalArray.from_breaks([0, 1, 2])}), "D12", "interval")
-    refused(pd.DataFrame({"a": pd.array([b"x"], dtype=pd.ArrowDtype(pa.binary()))}), "D12")
+def named(columns, shape=(2, 2)):
+    return pd.DataFrame(np.ones(shape), columns=columns)
 
 
-def test_D12_categories_that_read_the_same():
-    stamps = [pd.Timestamp("2020-01-01"), "2020-01-01 00:00:00"]
-    refused(pd.DataFrame({"a": pd.Categorical(stamps, categories=stamps)}), "D12", "read the same")
+def cell(value):
+    """A table of one cell, which is any object."""
+    X = np.empty((1, 1), dtype=object)
+    X[0, 0] = value
+    return X
 
 
-def test_D18_periods_times_and_mixed_zones():
-    refused(
-        pd.DataFrame({"a": pd.period_range("2020", periods=2, freq="M")}), "D18", "to_timestamp"
-    )
-    refused(np.array([[pd.Period("2020")]], dtype=object), "D18", "periods")
-    zones = [pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020", tz="Asia/Tokyo")]
-    refused(pd.DataFrame({"a": np.array(zones, dtype=object)}), "D18", "time zones", "Asia/Tokyo")
-    refused(pl.DataFrame({"a": [dt.time(1), dt.time(2)]}), "D18", "times of day")
-    refused(np.array([[dt.time(1)]], dtype=object), "D18", "times of day")
+def frame(cells):
+    return pd.DataFrame({"a": cells})
+
+
+def of_arrow(value, dtype):
+    return frame(pd.array([value], dtype=pd.ArrowDtype(dtype)))
+
+
+STAMPS = [pd.Timestamp("2020-01-01"), "2020-01-01 00:00:00"]
+ZONES = [pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020", tz="Asia/Tokyo")]
+STRUCTS = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([{"k": 1}, {"k": 2}]))
+IS_LONG = np.finfo(np.longdouble).max > np.finfo(float).max
+COMPLEX = "Complex data not supported"
 
 
 @pytest.mark.parametrize(
-    "X",
+    ("code", "X", "parts"),
     [
-        np.array([[Decimal("1.5")]], dtype=object),
-        pd.DataFrame({"a": pd.array([Decimal("1.5")], dtype=pd.ArrowDtype(pa.decimal128(5, 2)))}),
-        pl.DataFrame({"a": [Decimal("1.5")]}),
-        pa.table({"a": [Decimal("1.5")]}),
-        np.array([[10**30]], dtype=object),
-        [[10**30]],
+        ("D03", pl.DataFrame({"a": [1.0, np.inf]}), ["infinity"]),
+        ("D03", frame(pd.array([1.0, np.inf], dtype="Float64")), ["infinity"]),
+        ("D03", cell(float("inf")), ["infinity"]),
+        ("D03", np.array([[np.longdouble(10) ** 400 if IS_LONG else np.inf]]), ["infinity"]),
+        (
+            "D09",
+            named(pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])),
+            ['"_".join(map(str, c))'],
+        ),
+        ("D09", named([1.5, 2.5]), ["X.columns.astype(str)", "1.5"]),
+        ("D09", named([True, False]), []),
+        ("D09", named([1, "1"]), ["the same as text", "'1'"]),
+        ("D12", pl.DataFrame({"a": [[1], [2]]}), ["List"]),
+        ("D12", np.array([[b"a"]]), ["bytes"]),
+        ("D12", frame(pd.arrays.IntervalArray.from_breaks([0, 1, 2])), ["interval[int64"]),
+        ("D12", of_arrow(b"x", pa.binary()), []),
+        ("D12", frame(pd.Categorical(STAMPS, categories=STAMPS)), ["read the same as text"]),
+        ("D12", pa.table({"a": STRUCTS}), ["'a' (index 0)", "no single values"]),
+        ("D12", [[[1], 2.0], [[1], 3.0]], ["'x0' (index 0)", "[1] (list)"]),
+        ("D18", frame(pd.period_range("2020", periods=2, freq="M")), ["period[M]", "to_timestamp"]),
+        ("D18", cell(pd.Period("2020")), ["periods"]),
+        ("D18", frame(np.array(ZONES, dtype=object)), ["time zones", "Asia/Tokyo"]),
+        ("D18", pl.DataFrame({"a": [dt.time(1), dt.time(2)]}), ["times of day"]),
+        ("D18", cell(dt.time(1)), ["times of day"]),
+        ("D18", np.array([["2020-01-01T00:00:00.000000000001"]], "M8[ps]"), ["finer than nano"]),
+        ("D20", cell(Decimal("1.5")), ["(index 0)", "astype(float)"]),
+        ("D20", of_arrow(Decimal("1.5"), pa.decimal128(5, 2)), ["Decimal", "astype(float)"]),
+        ("D20", pl.DataFrame({"a": [Decimal("1.5")]}), ["Decimal", "astype(float)"]),
+        ("D20", pa.table({"a": [Decimal("1.5")]}), ["astype(float)"]),
+        ("D20", cell(10**30), ["(index 0)", "astype(float)"]),
+        ("D20", [[10**30]], ["astype(float)"]),
+        ("D22", np.ones((2, 2), dtype=complex), [COMPLEX, "complex128"]),
+        ("D22", pd.DataFrame({"a": [1.0], "b": [1j]}), [COMPLEX, "'b' (index 1)", "complex128"]),
+        ("D22", [[1j]], [COMPLEX]),
+        ("D22", cell(1j), [COMPLEX]),
+        ("D23", frame(pd.arrays.SparseArray([0.0, 1.0])), ["'a' (index 0) is sparse", "to_dense"]),
+        ("D23", frame(pd.arrays.SparseArray([0.0, 1.0, 2.0])), ["24 bytes when dense"]),
+        (
+            "D28",
+            np.empty((0, 3)),
+            ["X has 0 rows", "0 sample(s) (shape=(0, 3)) while a minimum of 1 is required."],
+        ),
+        ("D28", pd.DataFrame({"a": []}), ["X has 0 rows"]),
+        ("D28", pl.DataFrame({"a": []}), []),
+        ("D32", np.empty((12, 0)), ["0 feature(s) (shape=(12, 0)) while a minimum of 1 is"]),
+        ("D32", pd.DataFrame(index=[1, 2]), ["X has 0 columns"]),
+        ("D32", [[], []], []),
     ],
 )
-def test_D20_decimals_and_big_integers(X):
-    refused(X, "D20", "(index 0)", "astype(float)")
-
-
-def test_D22_complex_numbers():
-    refused(np.ones((2, 2), dtype=complex), "D22", "Complex data not supported", "complex128")
-    refused(
-        pd.DataFrame({"a": [1.0], "b": [1j]}),
-        "D22",
-        "Complex data not supported",
-        "'b' (index 1)",
-        "complex128",
-    )
-    refused([[1j]], "D22", "Complex data not supported")
-    refused(np.array([[1j]], dtype=object), "D22", "Complex data not supported")
-
-
-def test_D23_sparse_columns():
-    X = pd.DataFrame({"a": [0.0, 1.0], "b": pd.arrays.SparseArray([0.0, 1.0])})
-    refused(X, "D23", "column 'b' (index 1) is sparse", "16 bytes", "to_dense")
-
-
-def test_D28_no_rows_and_D32_no_columns():
-    refused(
-        np.empty((0, 3)),
-        "D28",
-        "X has 0 rows",
-        "0 sample(s) (shape=(0, 3)) while a minimum of 1 is required.",
-    )
-    refused(
-        np.empty((12, 0)), "D32", "0 feature(s) (shape=(12, 0)) while a minimum of 1 is required."
-    )
-    refused(pd.DataFrame({"a": []}), "D28", "X has 0 rows")
-    refused(pd.DataFrame(index=[1, 2]), "D32", "X has 0 columns")
-    refused(pl.DataFrame({"a": []}), "D28")
-    refused([[], []], "D32")
+def test_D03_to_D32_what_cannot_be_read_is_refused_by_name(code, X, parts):
+    error = refused(X, code, *parts)
+    assert error.hint or code in ("D28", "D32")
 
 
 def test_the_argument_is_named_as_the_caller_names_it():
@@ -603,12 +581,6 @@ def test_D39_labels_of_any_index_are_named():
     assert refused(X, "D01", "('a', 1), ('b', 2)").rows == (("a", 1), ("b", 2))
 
 
-def test_D12_structs_in_a_dictionary_and_lists_as_cells_are_named():
-    structs = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([{"k": 1}, {"k": 2}]))
-    refused(pa.table({"a": structs}), "D12", "'a' (index 0)", "no single values")
-    refused([[[1], 2.0], [[1], 3.0]], "D12", "'x0' (index 0)", "[1] (list)")
-
-
 @pytest.mark.skipif(not hasattr(pl, "Int128"), reason="this polars has no integers of 128 bits")
 def test_D20_integers_of_128_bits_are_read_where_64_suffice():
     table = read_table(
@@ -618,60 +590,15 @@ def test_D20_integers_of_128_bits_are_read_where_64_suffice():
     refused(pl.DataFrame({"a": pl.Series([1, 2**100], dtype=pl.Int128)}), "D20", "beyond 64 bits")
 
 
-def column_of(native):
-    """A single column of any library, as it is read."""
-    if isinstance(native, pd.Series):
-        frame = native.to_frame("a")
-    elif isinstance(native, pl.Series):
-        frame = pl.DataFrame({"a": native})
-    elif isinstance(native, np.ndarray):
-        frame = native[:, None]
-    else:
-        frame = pa.table({"a": native})
-    return read_table(frame, missing="allow").columns[0]
-
-
 def test_dictionaries_of_several_chunks_have_all_their_labels():
     chunks = [pa.array(["b", "a"]).dictionary_encode(), pa.array(["c"]).dictionary_encode()]
     assert column_of(pa.chunked_array(chunks)).declared == ("b", "a", "c")
-
-
-@pytest.mark.parametrize("native", [pl.Series([None, None]), pa.array([None, None])])
-def test_a_column_of_nulls_is_missing_whatever_its_dtype(native):
-    column = column_of(native)
-    assert column.kind == "numeric"
-    assert np.isnan(column.values).all()
-
-
-@pytest.mark.parametrize(
-    ("native", "code", "part"),
-    [
-        (pl.Series([Decimal("1.5")]), "D20", "Decimal"),
-        (pl.Series([dt.time(1)]), "D18", "times of day"),
-        (pl.Series([[1, 2]]), "D12", "List"),
-        (
-            pd.Series(pd.period_range("2020", periods=1, freq="M")),
-            "D18",
-            r"periods \(period\[M\]\)",
-        ),
-        (pd.Series(pd.arrays.SparseArray([0.0, 1.0, 2.0])), "D23", "24 bytes when dense"),
-        (pd.Series(pd.arrays.IntervalArray.from_breaks([0, 1])), "D12", r"interval\[int64"),
-        (np.array(["2020-01-01T00:00:00.000000000001"], "M8[ps]"), "D18", "finer than nanoseconds"),
-    ],
-)
-def test_dtypes_that_are_not_read_name_themselves(native, code, part):
-    with pytest.raises(InputError, match=part) as caught:
-        column_of(native)
-    assert caught.value.code == code
-    assert caught.value.hint
 
 
 def test_categories_of_any_type_are_labels_while_their_texts_differ():
     assert column_of(pd.Series(pd.Categorical([1, "1"]))).values.tolist() == [1, "1"]
     day = dt.date(2020, 1, 1)
     assert column_of(pd.Series(pd.Categorical([day]))).values.tolist() == ["2020-01-01"]
-    with pytest.raises(InputError, match="read the same as text"):
-        column_of(pd.Series(pd.Categorical([day, "2020-01-01"], [day, "2020-01-01"])))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from granite_xai.tables import (
     FrameContainer,
     Outline,
     frame,
-    nudged,
     open_table,
     read_table,
     recombine,
@@ -144,6 +143,10 @@ def same_frame_of(result, base):
                 assert one.ordered == other.ordered
     else:
         assert result.schema == base.schema
+
+
+def nudged(table, rows, direction):
+    return table.container.nudged(np.array(rows), direction, list(range(table.n_columns)))
 
 
 @pytest.mark.parametrize("name", CONTAINERS)

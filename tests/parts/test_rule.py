@@ -151,14 +151,6 @@ def test_a_condition_with_missing_values_stands_in_parentheses():
     assert str(Rule(rule.conditions[:1])) == "a ≤ 1 or missing"  # nothing to tell apart from
 
 
-def test_a_rule_is_empty_when_one_of_its_conditions_is():
-    nothing, something = Interval(0.0, 0.0), Interval(high=1)
-    assert Rule((("a", nothing), ("b", something))).is_empty
-    assert Rule((("a", nothing),)).is_empty
-    assert not Rule((("a", something), ("b", something))).is_empty
-    assert not Rule().is_empty
-
-
 def test_ordered_labels_follow_the_order_of_the_fit_not_the_codes_of_the_frame():
     frame = pd.DataFrame(
         {"s": pd.Categorical(["large", "tiny", None], categories=ORDER[::-1], ordered=True)}
@@ -247,7 +239,7 @@ def test_ends_in_units_that_numpy_cannot_compare():
         (Interval(0.5, None), "c > 0.5"),
         (Interval(6.5, 20), "6.5 < c ≤ 20"),
         (Interval(None, 14.8, missing=True), "c ≤ 14.8 or missing"),
-        (Interval.only_missing(), "c is missing"),
+        (Interval.without_values(missing=True), "c is missing"),
         (Interval(), "c is present"),
         (Interval(None, 1.3e9), "c ≤ 1300000000"),
         (Interval(None, 1e-300), "c ≤ 1e-300"),
@@ -596,7 +588,7 @@ def test_numbers_among_labels_are_values_and_only_nan_and_none_are_missing():
         True,
         True,
     ]
-    assert Interval.only_missing().contains(cells).tolist() == [
+    assert Interval.without_values(missing=True).contains(cells).tolist() == [
         False,
         True,
         True,

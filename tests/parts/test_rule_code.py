@@ -286,7 +286,10 @@ def test_names_in_an_expression_of_pandas():
 
 def test_every_present_label_belongs_where_an_interval_has_no_ends():
     everything = Interval(order=("low", "high"))
-    rules = [Rule().and_("size", everything), Rule().and_("size", Interval.only_missing())]
+    rules = [
+        Rule().and_("size", everything),
+        Rule().and_("size", Interval.without_values(missing=True)),
+    ]
     frame = pl.DataFrame({"size": ["low", "new", None]})
     cells = np.array(frame["size"].to_list(), dtype=object)
     assert everything.contains(cells).tolist() == [True, True, False]

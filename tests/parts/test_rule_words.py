@@ -17,7 +17,7 @@ from granite_xai.regions import (
     word_list,
 )
 from granite_xai.regions.words import (
-    alternatives,
+    condition_words,
     label_text,
     separating_text,
     shorter_listing,
@@ -188,8 +188,8 @@ def test_missing_labels_are_not_listed():
 
 
 def test_long_lists_and_long_labels_are_cut():
-    assert alternatives(ALL[:4]) == "a, b, c or d"
-    assert alternatives(ALL) == "a, b, c or 2 more"
+    assert condition_words("w", Levels(ALL[:4])).text == "w: a, b, c or d"
+    assert condition_words("w", Levels(ALL)).text == "w: a, b, c or 2 more"
     assert label_text("x" * 50) == "x" * 29 + "…"
 
 

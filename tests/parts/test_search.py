@@ -53,7 +53,7 @@ def same_split(case: Case, node: Any, wanted: o.Node) -> None:
         assert node.left.missing == (split.missing == "left")
         assert node.right.missing == (split.missing == "right")
     if split.value == -np.inf or split.levels == ():
-        assert (node.left, node.right) == (Interval.only_missing(), Interval())
+        assert (node.left, node.right) == (Interval.without_values(missing=True), Interval())
     elif split.levels is not None:
         levels = [False, True] if case.kinds[j] == "boolean" else list(LEVELS)  # unseen ones too
         seen = case.problem().present(j, wanted.rows)

@@ -12,7 +12,7 @@ import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn, TypeVar
+from typing import IO, Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,15 +59,15 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
         F01: there is no room for it; what was there is unchanged.
     """
     content = text.encode("utf-8", errors="backslashreplace")
-    with _temporary_beside(Path(path), len(content)) as beside:
-        beside.file.write(content)
-        beside.file.flush()
-        os.fsync(beside.file.fileno())
-        beside.file.close()
+    with _temporary_beside(Path(path), len(content)) as (file, temporary, target):
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()
         with contextlib.suppress(FileNotFoundError):
-            rights = stat.S_IMODE(beside.target.stat().st_mode)
-            beside.temporary.chmod(rights)
-        beside.temporary.replace(beside.target)
+            rights = stat.S_IMODE(target.stat().st_mode)
+            temporary.chmod(rights)
+        temporary.replace(target)
     return Path(path)
 
 
@@ -83,15 +83,15 @@ def require_writable(path: str | os.PathLike[str]) -> None:
         pass
 
 
-class _Beside(NamedTuple):
-    file: IO[bytes]
-    temporary: Path
-    target: Path  # what the path means once links are followed
-
-
 @contextlib.contextmanager
-def _temporary_beside(path: Path, size: int) -> Iterator[_Beside]:
-    """Open a hidden file beside the target, with the rights of any new file; afterwards it is gone."""
+def _temporary_beside(path: Path, size: int) -> Iterator[tuple[IO[bytes], Path, Path]]:
+    """Open a hidden file beside a target, with the rights of any new file; afterwards it is gone.
+
+    Yields
+    ------
+    file, temporary, target
+        The open file, where it is, and what the path means once links are followed.
+    """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
     try:
@@ -102,7 +102,7 @@ def _temporary_beside(path: Path, size: int) -> Iterator[_Beside]:
             raise OSError(errno.EINVAL, "not a regular file", str(target))
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
-            yield _Beside(file=file, temporary=temporary, target=target)
+            yield file, temporary, target
     except OSError as error:
         raise _refusal(path, size, error) from error
     finally:  # also after an interrupt

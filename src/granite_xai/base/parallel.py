@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import Context, copy_context
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from granite_xai.base.errors import InputError
@@ -110,25 +110,15 @@ def in_threads(
 # Threads of libraries ----------------------------------------------------------------------------------
 
 
-class _Libraries:
-    """The libraries of one kind that are loaded; they are looked for again after every import."""
+@lru_cache(maxsize=2)
+def _libraries(user_api: str, _n_modules: int) -> Any:
+    """A controller of the threads of the libraries of one kind that are loaded.
 
-    def __init__(self, user_api: str) -> None:
-        self._user_api = user_api
-        self._loaded: Any = None
-        self._modules_seen = 0  # when libraries were last looked for, which takes milliseconds
+    To look for them takes milliseconds: only when modules have come or gone.
+    """
+    from threadpoolctl import ThreadpoolController
 
-    def loaded(self) -> Any:
-        """A controller of their threads."""
-        from threadpoolctl import ThreadpoolController
-
-        if self._modules_seen != len(sys.modules):
-            self._modules_seen = len(sys.modules)
-            self._loaded = ThreadpoolController().select(user_api=self._user_api)
-        return self._loaded
-
-
-_OPENMP = _Libraries("openmp")
+    return ThreadpoolController().select(user_api=user_api)
 
 
 @contextmanager
@@ -138,7 +128,7 @@ def one_openmp_thread() -> Iterator[None]:
     OpenMP counts threads for each of ours, so this concerns no call of another one.
     """
     # Not by the controller's own limit, which takes a tenth of a millisecond.
-    libraries = _OPENMP.loaded().lib_controllers
+    libraries = _libraries("openmp", len(sys.modules)).lib_controllers
     numbers = [library.get_num_threads() for library in libraries]
     try:
         for library in libraries:
@@ -158,41 +148,29 @@ class _BlasPin:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._holders: Counter[int] = Counter()  # threads of ours, and how often each holds it
-        self._libraries = _Libraries("blas")
+        self._holds = 0
         self._blas: Any = None
         self._limit: Any = None
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Run the enclosed products on one BLAS thread."""
-        thread = threading.get_ident()
         with self._lock:
-            if not self._holders:
-                self._blas = self._libraries.loaded()
+            if self._holds == 0:
+                self._blas = _libraries("blas", len(sys.modules))
                 self._limit = self._blas.limit(limits=1)
-            self._holders[thread] += 1
+            self._holds += 1
         try:
             yield
         finally:
             with self._lock:
-                self._release(thread)
-
-    def _release(self, thread: int) -> None:
-        """End one hold of a thread of ours; after the last of all, BLAS has its threads back.
-
-        A thread that holds nothing any more also lets go of OpenBLAS, so that another one may change it.
-        """
-        self._holders[thread] -= 1
-        if self._holders[thread]:
-            return
-        del self._holders[thread]
-        if not self._holders:
-            self._limit.restore_original_limits()
-        # threadpoolctl (from 3.7 on) lets only one thread change OpenBLAS, until it says so.
-        for library in self._blas.lib_controllers:
-            if hasattr(library, "clear_controlling_thread"):
-                library.clear_controlling_thread()
+                self._holds -= 1
+                if self._holds == 0:
+                    self._limit.restore_original_limits()
+                # threadpoolctl (from 3.7 on) lets only one thread change OpenBLAS, until it says so.
+                for library in self._blas.lib_controllers:
+                    if hasattr(library, "clear_controlling_thread"):
+                        library.clear_controlling_thread()
 
 
 one_blas_thread = _BlasPin().held

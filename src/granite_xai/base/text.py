@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
+from os.path import commonprefix
 from typing import Any
 
 ALL_ROWS = "all rows"
@@ -160,20 +161,14 @@ def distinct_labels(names: Sequence[str], width: int = LONGEST) -> list[str]:
             place = place_of[name]
             others = in_order[max(place - MOST_ALIKE, 0) : place + MOST_ALIKE + 1]
             others.remove(name)
-            differs = {_letters_alike(name, other) for other in others}
+            # Letter by letter is what is meant.
+            differs = {len(commonprefix([name, other])) for other in others}  # noqa: RUF071
             label = _cut_where_alike(name, sorted(differs, reverse=True), width)
         times_used[label] = times_used.get(label, 0) + 1
         if times_used[label] > 1:
             label = f"{label} ({times_used[label]})"
         labels.append(label)
     return labels
-
-
-def _letters_alike(name: str, other: str) -> int:
-    """How many letters two names begin with alike."""
-    both = zip(name, other, strict=False)
-    unlike = (place for place, (letter, another) in enumerate(both) if letter != another)
-    return next(unlike, min(len(name), len(other)))
 
 
 def _cut_where_alike(name: str, differs: Iterable[int], width: int) -> str:

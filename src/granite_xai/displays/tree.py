@@ -15,8 +15,7 @@ from granite_xai.displays.shown import short_words
 from granite_xai.document.chart import GREY
 from granite_xai.document.figure import SMALL, Axes, Drawn, Palette, framed, inches_of, sheet
 from granite_xai.fitting.fitted import fitted_view
-from granite_xai.inference.nodes import NO_NODE, tree_places
-from granite_xai.regions import Partition, Rule, walk
+from granite_xai.regions import Partition, Rule
 from granite_xai.results.values import Values, shown_names, side_names
 from granite_xai.tables import Table
 
@@ -230,39 +229,24 @@ def boxes_of(partition: Partition) -> list[Box]:
 
     Regions that were given as rules, without a tree, all hang from the root.
     """
-    regions = list(partition)
-    left = [region.disagreement for region in regions]
-    if partition.root is None:
-        rules = [Rule(), *partition.rules]
-        splits = rules
-        before = [sum(left) if np.isnan(sum(left)) else 1.0, *left]
-    else:
-        nodes = list(walk(partition.root))
-        rules = [node.rule for node in nodes]
-        splits = [
-            Rule(() if node.condition is None else ((node.column, node.condition),))
-            for node in nodes
-        ]
-        before = [node.node.disagreement for node in nodes]
     boxes: list[Box] = []
-    for number, place in enumerate(tree_places(partition)):
-        is_leaf = place.region != NO_NODE and (number > 0 or partition.root is not None)
-        below = [regions[region] for region in place.regions]
-        has_parent = place.parent != NO_NODE
+    for place in partition.places:
+        below = [partition[region] for region in place.regions]
+        parent = None if place.parent is None else place.parent.number
         box = Box(
-            node=number,
-            parent=place.parent if has_parent else None,
-            region=place.region if is_leaf else None,
+            node=place.number,
+            parent=parent,
+            region=place.region,
             regions=place.regions,
-            split=splits[number],
-            rule=rules[number],
+            split=place.edge,
+            rule=place.rule,
             n_samples=sum(region.n_samples for region in below),
             fraction=math.fsum(region.fraction for region in below),
-            disagreement=before[number],
-            after=sum(left[region] for region in place.regions),
-            name=below[0].name if is_leaf else "",
-            x=float(place.region),
-            y=boxes[place.parent].y - 1.0 if has_parent else 0.0,
+            disagreement=place.node.disagreement,
+            after=sum(region.disagreement for region in below),
+            name="" if place.region is None else below[0].name,
+            x=float(place.regions.start),
+            y=0.0 if parent is None else boxes[parent].y - 1.0,
         )
         boxes.append(box)
     for box in reversed(boxes):  # children stand after their parent

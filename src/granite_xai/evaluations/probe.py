@@ -24,7 +24,7 @@ from granite_xai.base.errors import (
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.models import Predictor, SentRows
-from granite_xai.tables import Column, Table, nudged, open_table, recombine
+from granite_xai.tables import Column, Table, open_table, recombine
 
 MOST_ROWS = 64  # of a probe
 REVERSED_ROWS = 7  # that are sent alone, in reversed order
@@ -198,7 +198,7 @@ def _noise_of_steps(
     does the first one in most rows if only a few columns take it. Rounding shows in the second step
     as well, and a column whose values all lie on jumps shows by itself.
     """
-    moved = nudged(table, rows, direction, columns)
+    moved = table.container.nudged(rows, direction, columns)
     after_step = model.all_outputs(moved)
     change = _median(after_step - answers)
     scale = float(np.max(np.abs(answers)))
@@ -209,7 +209,7 @@ def _noise_of_steps(
     if np.any(noise < SAME_NOISE * change):
         by_group = np.zeros(len(answers))
         for group in np.array_split(columns, min(len(columns), MOST_GROUPS)):
-            some_moved = nudged(table, rows, direction, group.tolist())
+            some_moved = table.container.nudged(rows, direction, group.tolist())
             by_group += _median(model.all_outputs(some_moved) - answers)
         noise = np.maximum(noise, by_group)
     return np.where(noise < SAME_NOISE * change, noise, change)

@@ -20,7 +20,7 @@ from granite_xai.fitting.stability import Stability
 from granite_xai.inference.estimate import Estimate
 from granite_xai.inference.nodes import NodeFigures
 from granite_xai.regions import Partition
-from granite_xai.regions.ledger import Ledger
+from granite_xai.regions.tree import Ledger
 from granite_xai.tables import Table
 from granite_xai.tables.rows import Rows
 

@@ -36,7 +36,7 @@ from granite_xai.frameworks.alike import (
     sides,
     vectors_of,
 )
-from granite_xai.regions import leaves
+from granite_xai.regions import Partition
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.tables import Column, Table
 
@@ -192,7 +192,7 @@ class RepidTree(Partitioner):
             tree = self._around_ale(problem, rounding)
         else:
             tree = self._around_dependence(problem, rounding)
-        shares = np.array([leaf.disagreement for _, leaf in leaves(tree.root)])
+        shares = np.array([region.disagreement for region in Partition(tree.root)])
         # The measure is a mean over rows, the original's loss a sum; rows may have weights.
         loss = tree.of_all_rows * problem.shares.total
         return PartitionResult(

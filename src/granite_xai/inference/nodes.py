@@ -14,7 +14,7 @@ from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.inference.noise import ROUNDING, Noise, Signs, noise_of
-from granite_xai.regions import Leaf, Partition, leaves, walk
+from granite_xai.regions import Partition, Split
 from granite_xai.tables import frame
 
 NO_NODE = -1  # parent of the root, and region of a node that is split
@@ -185,22 +185,12 @@ class NodePlace(NamedTuple):
 
 def tree_places(partition: Partition) -> list[NodePlace]:
     """The nodes of a tree, parents first; of regions without a tree, the root and these."""
-    n_regions = len(partition)
-    if partition.root is None:
-        of_regions = [
-            NodePlace(0, region, "", range(region, region + 1)) for region in range(n_regions)
-        ]
-        return [NodePlace(NO_NODE, NO_NODE, "", range(n_regions)), *of_regions]
     places = []
-    next_region = 0
-    for place in walk(partition.root):
-        below = range(next_region, next_region + sum(1 for _ in leaves(place.node)))
+    for place in partition.places:
         parent = NO_NODE if place.parent is None else place.parent.number
-        if isinstance(place.node, Leaf):
-            places.append(NodePlace(parent, next_region, "", below))
-            next_region += 1
-        else:
-            places.append(NodePlace(parent, NO_NODE, place.node.column, below))
+        region = NO_NODE if place.region is None else place.region
+        column = place.node.column if isinstance(place.node, Split) else ""
+        places.append(NodePlace(parent, region, column, place.regions))
     return places
 
 

@@ -14,7 +14,7 @@ from granite_xai.regions.rule import (
     missing_or_present,
     satisfied,
 )
-from granite_xai.regions.tree import Leaf, Node, Place, Split, find_leaves, leaves, walk
+from granite_xai.regions.tree import Leaf, Node, Place, Split, find_leaves, walk
 from granite_xai.regions.values import NANOSECONDS, Instant, instant, nanoseconds
 from granite_xai.regions.words import (
     Vocabulary,
@@ -52,7 +52,6 @@ __all__ = [
     "find_leaves",
     "grouping",
     "instant",
-    "leaves",
     "missing_or_present",
     "nanoseconds",
     "rule_conditions",

@@ -29,9 +29,17 @@ from granite_xai.base.options import choose
 from granite_xai.base.text import LABELS_SHOWN, count_text, shortened
 from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.regions.code import DIALECTS, PYTHON, Narwhals, python_function
-from granite_xai.regions.ledger import Ledger, LedgerLine, ledger_lines
 from granite_xai.regions.rule import Rule, as_table, condition_from_dict
-from granite_xai.regions.tree import Leaf, Node, Split, find_leaves, leaves
+from granite_xai.regions.tree import (
+    Leaf,
+    Ledger,
+    Node,
+    Place,
+    Split,
+    UntakenCut,
+    find_leaves,
+    walk,
+)
 from granite_xai.regions.words import (
     Vocabulary,
     draw_tree,
@@ -45,6 +53,12 @@ NO_REGION = -1  # of a row that no rule has a place for, in the engine of a fram
 FIGURE_HEADINGS = ("rows", "share", "heterogeneity")
 UNKNOWN_LEAF = Leaf(n_samples=0, fraction=math.nan, disagreement=math.nan, stop_reason="given")
 """What is known of a region that was given as a rule."""
+
+LEDGER = (
+    *("node", "region", "where", "feature", "cut", "n_samples", "described_before"),
+    *("described_after", "removed", "found_again", "reason"),
+)
+"""Columns of `Partition.splits`."""
 
 MAX_DEPTH = 100
 """Splits above a leaf in a file: more than any tree we grow, few enough to walk by recursion."""
@@ -141,19 +155,17 @@ class Partition(Printable):
     Parameters
     ----------
     root : Leaf or Split, optional
-        The tree. None for regions that are `given` as rules.
+        The tree. None for regions that are given as rules.
     names : sequence of str
         Names of all columns at fit, for tables without names.
-    given : sequence of Region
-        Regions without a tree; `from_rules` makes them.
+    regions : sequence of Region
+        Regions without a tree; `from_rules` makes them. Otherwise the leaves of the tree, from left to right.
     region_names : mapping of int to str
         What the user calls the regions; `rename` gives names. Partitions that differ in names only
         are equal.
 
     Attributes
     ----------
-    regions : tuple of Region
-        The regions, from left to right in the tree.
     titles : tuple of str
         For each region its name or, if it has none, its rule in words.
 
@@ -170,23 +182,25 @@ class Partition(Printable):
 
     root: Node | None
     names: Sequence[str] = ()
-    given: Sequence[Region] = ()
+    regions: Sequence[Region] = ()
     region_names: Mapping[int, str] = field(default_factory=dict, compare=False)
     # What a fit knows of its regions; `described` attaches it.
     vocabulary: Vocabulary = field(default_factory=dict, compare=False, repr=False)
     result_words: PartitionWords | None = field(default=None, compare=False, repr=False)
     ledger: Deferred[Ledger] | None = field(default=None, compare=False, repr=False)
     found_again: Sequence[float] = field(default=(), compare=False, repr=False)
-    regions: tuple[Region, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        given = tuple(self.given) if self.root is None else ()
-        regions = given if self.root is None else _numbered(leaves(self.root))
-        if not regions:
+        if self.root is not None:
+            regions = _numbered(
+                (place.rule, place.node)
+                for place in walk(self.root)
+                if isinstance(place.node, Leaf)
+            )
+            object.__setattr__(self, "regions", regions)
+        if not self.regions:
             raise InputError("a partition needs at least one region.", code="P03", argument="rules")
         object.__setattr__(self, "names", tuple(self.names))
-        object.__setattr__(self, "given", given)
-        object.__setattr__(self, "regions", regions)
         self._set_region_names(self.region_names)
 
     @classmethod
@@ -225,7 +239,7 @@ class Partition(Printable):
                 f"{len(parsed)} rules, but {len(leaves)} leaves.", code="P02", argument="leaves"
             )
         regions = _numbered(zip(parsed, leaves, strict=True))
-        return cls(root=None, names=names, given=regions)
+        return cls(root=None, names=names, regions=regions)
 
     def __len__(self) -> int:
         return len(self.regions)
@@ -240,7 +254,7 @@ class Partition(Printable):
         if self.result_words is not None:
             return self.result_words.of_partition(self.region_names)
         if self.root is not None:
-            return Document([self._tree(self.root)])
+            return Document([self._tree()])
         figures_are_known = not all(math.isnan(region.fraction) for region in self.regions)
         head = ["region", *FIGURE_HEADINGS] if figures_are_known else ["region"]
         rows: list[list[object]] = []
@@ -250,9 +264,9 @@ class Partition(Printable):
             rows.append([self._label(region.index, words), *figures])
         return Document([TableBlock(head, rows, left=(0,))])
 
-    def _tree(self, root: Node) -> Tree:
+    def _tree(self) -> Tree:
         lines = []
-        for place, branch, words in draw_tree(root, self.vocabulary):
+        for place, branch, words in draw_tree(self.places, self.vocabulary):
             label = RegionLabel(None, words)
             if place.region is not None:
                 label = self._label(place.region, words)
@@ -270,6 +284,26 @@ class Partition(Printable):
         if len(self) > REGIONS_IN_REPR:
             texts.append("…")
         return f"<Partition of {len(self)} regions: {'; '.join(texts)}>"
+
+    @property
+    def places(self) -> list[Place]:
+        """The nodes of the tree, parents first; without a tree all rows, and the regions below them."""
+        if self.root is not None:
+            return list(walk(self.root))
+        is_known = not any(math.isnan(region.disagreement) for region in self.regions)
+        whole = Leaf(
+            n_samples=sum(region.n_samples for region in self.regions),
+            fraction=1.0,
+            disagreement=1.0 if is_known else math.nan,
+        )
+        root = Place(whole, 0, None, range(len(self)), None, Rule(), Rule())
+        places = [root]
+        for region in self.regions:
+            leaf = Leaf(region.n_samples, region.fraction, region.disagreement, region.stop_reason)
+            number = region.index
+            alone = range(number, number + 1)
+            places.append(Place(leaf, number + 1, root, alone, number, region.rule, region.rule))
+        return places
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -384,12 +418,42 @@ class Partition(Printable):
             columns |= self.result_words.region_columns()
         return frame(columns)
 
-    def split_lines(self) -> list[LedgerLine]:
+    def split_lines(self) -> list[dict[str, Any]]:
         """The ledger: one line for each split, and one for each region with the best cut that was not made."""
-        if self.root is None:
-            return []
         ledger = Ledger() if self.ledger is None else self.ledger.value
-        return ledger_lines(self.root, ledger, self.found_again)
+        lines: list[dict[str, Any]] = []
+        n_splits = 0
+        for place in () if self.root is None else self.places:
+            node = place.node
+            before = after = again = math.nan
+            if isinstance(node, Split):
+                feature, cut, reason = node.column, node.left.text(node.column), ""
+                removed = node.disagreement - sum(child.disagreement for child in node.children)
+                if ledger.described:
+                    before, after = ledger.described[n_splits : n_splits + 2]
+                if self.found_again:
+                    again = self.found_again[n_splits]
+                n_splits += 1
+            else:
+                cuts = ledger.untaken_cuts
+                best = cuts[place.regions.start] if cuts else UntakenCut()
+                feature, cut, removed = best.column, best.cut, best.gain
+                reason = stop_reason_words(node.stop_reason)
+            line = (
+                place.number,
+                NO_REGION if place.region is None else place.region,
+                str(place.rule),
+                feature,
+                cut,
+                node.n_samples,
+                before,
+                after,
+                removed,
+                again,
+                reason,
+            )
+            lines.append(dict(zip(LEDGER, line, strict=True)))
+        return lines
 
     def splits(self) -> Any:
         """The ledger: what each split adds, and the regions that were not split further, with the reason.
@@ -413,7 +477,7 @@ class Partition(Printable):
         ('x2 ≤ 0', ['', 'nothing to explain', 'nothing to explain'])
         """
         lines = self.split_lines()
-        return frame({name: [getattr(line, name) for line in lines] for name in LedgerLine._fields})
+        return frame({name: [line[name] for line in lines] for name in LEDGER})
 
     def apply(self, X: Any) -> IntArray:
         """Number the region of each row of a table.
@@ -601,7 +665,7 @@ class Partition(Printable):
         if self.root is not None:
             return {**written, "tree": _node_to_dict(self.root)}
         regions = [
-            {"rule": region.rule.to_dict(), **_node_to_dict(region)} for region in self.given
+            {"rule": region.rule.to_dict(), **_node_to_dict(region)} for region in self.regions
         ]
         return {**written, "regions": regions}
 
@@ -635,7 +699,7 @@ class Partition(Printable):
             return cls(
                 root=root,
                 names=names,
-                given=regions,
+                regions=regions,
                 region_names={int(number): name for number, name in region_names.items()},
             )
         except InputError as error:  # conditions on the way to a leaf that cannot be joined

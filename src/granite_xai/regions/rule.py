@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -41,14 +41,12 @@ from granite_xai.regions.values import (
     as_end,
     as_label,
     as_number,
+    comparable,
     instant,
     is_at_least,
     is_missing,
-    kind_of,
     label_sort_key,
-    last_tick,
     name_text,
-    place_in_order,
     places_among,
     tighter_end,
     value_text,
@@ -68,8 +66,8 @@ NO_VALUE = 0.0  # both ends of an interval without present values, for columns o
 class Interval:
     """Rows with ``low < x <= high`` of a numeric, ordered or date column.
 
-    ``Interval()`` is every present value; `only_missing` its opposite. These two serve columns of any
-    kind.
+    ``Interval()`` is every present value, ``Interval.without_values(missing=True)`` the opposite: these two
+    serve columns of any kind.
 
     Parameters
     ----------
@@ -121,11 +119,6 @@ class Interval:
         """Rows whose value is missing, or no row."""
         return cls(low=NO_VALUE, high=NO_VALUE, missing=missing)
 
-    @classmethod
-    def only_missing(cls) -> Interval:
-        """Rows whose value is missing."""
-        return cls.without_values(missing=True)
-
     @property
     def has_values(self) -> bool:
         """Whether some value between the ends can belong; new labels are `takes_new_labels`."""
@@ -167,49 +160,15 @@ class Interval:
 
     def _between(self, values: NDArray[Any], order: Sequence[Label] | None) -> BoolArray:
         """Which values lie between the ends; what a missing value gives has no meaning."""
-        bound = self.high if self.low is None else self.low
-        if order is not None:
-            places = places_among(values, order)
-            inside = self._within(places, lambda end: place_in_order(end, order))
-            return np.where(places == NOT_LISTED, self.others, inside)
-        if isinstance(bound, str):
-            raise InputError(
-                f"the order of the labels is not known for an interval that ends at {value_text(bound)}.",
-                code="P03",
-                argument="order",
-                hint="Give the column an ordered categorical type.",
-            )
-        if isinstance(bound, np.datetime64 | np.timedelta64):
-            if kind_of(bound) != values.dtype.kind:
-                raise InputError(
-                    f"{value_text(bound)} cannot be compared with {values.dtype}.",
-                    code="P03",
-                    argument="X",
-                )
-            if np.datetime_data(values.dtype)[0] in "YMW":
-                values = values.astype(f"{values.dtype.kind}8[D]")
-            dtype = values.dtype
-            return self._within(values.astype(np.int64), lambda end: last_tick(end, dtype))
-        numeric = (int, float, np.number, np.bool_, type(None))
-        is_numeric = values.dtype.kind in "fiub"
-        if values.dtype.kind == "O":  # truth values and numbers kept as objects
-            is_numeric = all(isinstance(value, numeric) for value in values)
-        if not is_numeric:
-            raise InputError(
-                "the rule compares with numbers, but the column has others.",
-                code="P03",
-                argument="X",
-            )
-        return self._within(values.astype(np.float64), float)
-
-    def _within(self, values: NDArray[Any], as_comparable: Callable[[Any], float]) -> BoolArray:
-        """Which values satisfy ``low < x <= high`` once the ends are numbers like the values."""
+        numbers, low, high = comparable(values, self.low, self.high, order)
         inside = np.ones(len(values), dtype=np.bool_)
-        if self.low is not None:
-            inside &= values > as_comparable(self.low)
-        if self.high is not None:
-            inside &= values <= as_comparable(self.high)
-        return inside
+        if low is not None:
+            inside &= numbers > low
+        if high is not None:
+            inside &= numbers <= high
+        if order is None:
+            return inside
+        return np.where(numbers == NOT_LISTED, self.others, inside)
 
     def intersect(self, other: Condition) -> Condition:
         """Return the values that belong to both.
@@ -251,7 +210,9 @@ class Interval:
 
     def write(self, name: str, language: Language) -> Any:
         """Write the condition on a column as a statement of a language."""
-        ends = [end for end in (self.low, self.high) if end is not None]
+        signs = {">": self.low, "<=": self.high}
+        bounds = {sign: end for sign, end in signs.items() if end is not None}
+        ends = list(bounds.values())
         is_of_labels = self.order is not None or any(isinstance(end, str) for end in ends)
         if ends and is_of_labels:
             order = self.order or language.order_of(name, ends)
@@ -264,14 +225,8 @@ class Interval:
         if not ends:
             statement = language.present(name)
         else:
-            signs = {">": self.low, "<=": self.high}
-            statement = language.all_of(
-                [
-                    language.compare(name, sign, end)
-                    for sign, end in signs.items()
-                    if end is not None
-                ]
-            )
+            compared = [language.compare(name, sign, end) for sign, end in bounds.items()]
+            statement = language.all_of(compared)
         if not self.missing:
             return statement
         is_of_numbers = bool(ends) and not isinstance(ends[0], np.generic)
@@ -410,12 +365,13 @@ def _end_in_json(end: End) -> Any:
 
 def _end_from_json(data: Any, place: str) -> Any:
     """An end as `_end_in_json` writes it; the text of a date or duration is that of rules."""
-    if isinstance(data, dict) and len(data) == 1:
-        ((kind, text),) = data.items()
-        if isinstance(text, str) and kind == _kind_of(text) and kind in ("date", "duration"):
-            return _end(text, text)
-    elif data is None or (isinstance(data, str | int | float) and not isinstance(data, bool)):
+    is_label = isinstance(data, str | int | float) and not isinstance(data, bool)
+    if data is None or is_label:
         return data
+    for kind in ("date", "duration"):
+        text = data.get(kind) if isinstance(data, dict) and len(data) == 1 else None
+        if isinstance(text, str) and _kind_of(text) == kind:
+            return _end(text, text)
     raise broken(place, "is not a number, label, date or duration")
 
 
@@ -513,7 +469,7 @@ def grouping(
 
 def missing_or_present() -> tuple[Interval, Interval]:
     """Split a column of any kind into missing and present values."""
-    return Interval.only_missing(), Interval()
+    return Interval.without_values(missing=True), Interval()
 
 
 def complementary(left: Condition, right: Condition) -> bool:
@@ -530,7 +486,7 @@ def complementary(left: Condition, right: Condition) -> bool:
             return {left.levels, right.levels} == {frozenset({False}), frozenset({True})}
         return left.levels == right.levels and left.others != right.others
     if isinstance(left, Interval) and isinstance(right, Interval):
-        if {left, right} == {Interval.only_missing(), Interval()}:
+        if {left, right} == {Interval.without_values(missing=True), Interval()}:
             return True
         is_lower_part = left.low is None and left.high is not None and left.has_values
         is_upper_part = right.high is None
@@ -597,11 +553,6 @@ class Rule(Printable):
 
     def _document(self) -> Document:
         return Document([Paragraph(str(self))])
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no row can satisfy the rule."""
-        return any(condition.is_empty for _, condition in self.conditions)
 
     def and_(self, name: str, condition: Condition) -> Rule:
         """Return the rule with one more condition, joined with the one it has on that column.
@@ -834,7 +785,9 @@ def _parsed_conditions(
         clause = _CLAUSE.match(text, position)
         if clause is None or clause["name"] in KEYWORDS:
             raise _not_a_rule(text)
-        if clause["open"].count("(") != clause["close"].count(")"):
+        has_pairs = clause["open"].count("(") == clause["close"].count(")")
+        has_two_lower_ends = clause["low"] and not clause["high"]  # "3 < x > 5"
+        if not has_pairs or has_two_lower_ends:
             raise _not_a_rule(text)
         name = clause["name"]
         if name.startswith("`"):
@@ -849,13 +802,10 @@ def _parsed_condition(clause: re.Match[str], order: Sequence[Label] | None) -> C
     """What a clause says of its column."""
     text = clause.string
     or_missing = clause["or_missing"] is not None
-    if clause["low"] and not clause["high"]:  # "3 < x > 5"
-        raise _not_a_rule(text)
-    if clause["low"] or clause["above"] or clause["high"]:
+    words = [clause["low"] or clause["above"], clause["high"]]
+    if any(words):
         read = _end if order is None else _label
-        low_word = clause["low"] or clause["above"]
-        low = None if low_word is None else read(low_word, text)
-        high = None if clause["high"] is None else read(clause["high"], text)
+        low, high = (None if word is None else read(word, text) for word in words)
         interval = Interval(low, high, order, missing=or_missing)
         if not interval.has_values:  # a slip, or labels whose order is not that of numbers
             raise _not_a_rule(text)
@@ -866,11 +816,10 @@ def _parsed_condition(clause: re.Match[str], order: Sequence[Label] | None) -> C
         if or_missing:  # "x is missing or missing"
             raise _not_a_rule(text)
         return Interval.without_values(missing=clause["state"] == "missing")
-    words = [clause["label"]] if clause["label"] else []
-    if clause["labels"]:
-        words = [match[0] for match in _VALUES.finditer(clause["labels"])]
+    listed = _VALUES.finditer(clause["label"] or clause["labels"] or "")
     is_negated = bool(clause["is_not"] or clause["not_in"])
-    return Levels({_label(word, text) for word in words}, others=is_negated, missing=or_missing)
+    levels = {_label(match[0], text) for match in listed}
+    return Levels(levels, others=is_negated, missing=or_missing)
 
 
 def _label(word: str, text: str) -> Label:
@@ -898,23 +847,15 @@ def _end(word: str, text: str) -> Any:
             unit = next(unit for unit, name in UNIT_WORDS.items() if name == unit_word)
             return instant(np.timedelta64, int(count) * NANOSECONDS[unit])
         if kind == "date":
-            return _date(word)
+            iso_text = word.replace(" ", "T")
+            value = np.datetime64(iso_text)
+            # NumPy wraps around silently where a date does not fit into 64 bits of the unit of its text.
+            if not str(value).startswith(iso_text):
+                raise _not_a_rule(text)
+            return value
     except (ValueError, OverflowError):
         raise _not_a_rule(text) from None
     return _label(word, text)
-
-
-def _date(word: str) -> np.datetime64:
-    """A date; ValueError where NumPy cannot hold it.
-
-    NumPy wraps around silently when a date does not fit into 64 bits of the unit that its text
-    implies: what it read must begin like the text.
-    """
-    iso_text = word.replace(" ", "T")
-    value = np.datetime64(iso_text)
-    if not str(value).startswith(iso_text):
-        raise ValueError(word)
-    return value
 
 
 def _kind_of(word: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -36,6 +37,11 @@ class Leaf:
     fraction: float
     disagreement: float
     stop_reason: str = ""
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves below the node, or of the one that it is."""
+        return 1
 
 
 @dataclass(frozen=True)
@@ -71,8 +77,48 @@ class Split:
                 hint="Make the pair with cut, grouping or missing_or_present.",
             )
 
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves below the node."""
+        return sum(child.n_leaves for child in self.children)
+
 
 Node = Leaf | Split
+
+
+@dataclass(frozen=True, slots=True)
+class UntakenCut:
+    """The best further cut of a region.
+
+    Attributes
+    ----------
+    column : str
+        Empty where no cut leaves enough rows on both sides, or none is known.
+    cut : str
+        The condition of its left side.
+    gain : float
+        What it would take away, as a share of the disagreement on all rows.
+    """
+
+    column: str = ""
+    cut: str = ""
+    gain: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What a fit knows of its splits beside the tree.
+
+    Attributes
+    ----------
+    described : tuple of float
+        Share of the model described without splits, with the first one, with the first two, ...
+    untaken_cuts : tuple of UntakenCut
+        Of each region.
+    """
+
+    described: tuple[float, ...] = ()
+    untaken_cuts: tuple[UntakenCut, ...] = ()
 
 
 class Place(NamedTuple):
@@ -85,62 +131,48 @@ class Place(NamedTuple):
         Of the node; parents come before their children, the left child first.
     parent : Place or None
         None for the root.
+    regions : range
+        Numbers of the regions that it has, or is.
     region : int or None
-        Number of the region; None for nodes that are split.
+        Number of the region; None for nodes that are divided.
     rule : Rule
         Which rows reach the node.
-    condition : Condition or None
-        The one of the parent's column that leads here; None for the root.
+    edge : Rule
+        Which rows of the parent do: one condition, or the rule of a region without a tree.
     """
 
     node: Node
     number: int
     parent: Place | None
+    regions: range
     region: int | None
     rule: Rule
-    condition: Condition | None
+    edge: Rule
 
     @property
     def depth(self) -> int:
         """Splits above the node."""
         return 0 if self.parent is None else self.parent.depth + 1
 
-    @property
-    def column(self) -> str:
-        """The column of the condition that leads here; empty for the root."""
-        split = None if self.parent is None else self.parent.node
-        return split.column if isinstance(split, Split) else ""
 
-
-def walk(root: Node, rule: Rule = Rule()) -> Iterator[Place]:  # noqa: B008
-    """Walk through a tree, parents first and from left to right.
-
-    Parameters
-    ----------
-    root : Leaf or Split
-    rule : Rule
-        Of the root.
-    """
-    numbers, regions = itertools.count(), itertools.count()
+def walk(root: Node) -> Iterator[Place]:
+    """Walk through a tree, parents first and from left to right."""
+    numbers = itertools.count()
 
     def descend(
-        node: Node, parent: Place | None, rule: Rule, condition: Condition | None
+        node: Node, parent: Place | None, first_region: int, rule: Rule, edge: Rule
     ) -> Iterator[Place]:
-        region = next(regions) if isinstance(node, Leaf) else None
-        place = Place(node, next(numbers), parent, region, rule, condition)
+        regions = range(first_region, first_region + node.n_leaves)
+        region = first_region if isinstance(node, Leaf) else None
+        place = Place(node, next(numbers), parent, regions, region, rule, edge)
         yield place
         if isinstance(node, Split):
             for child, side in zip(node.children, (node.left, node.right), strict=True):
-                yield from descend(child, place, rule.and_(node.column, side), side)
+                edge = Rule(((node.column, side),))
+                yield from descend(child, place, first_region, rule.and_(node.column, side), edge)
+                first_region += child.n_leaves
 
-    yield from descend(root, None, rule, None)
-
-
-def leaves(root: Node) -> Iterator[tuple[Rule, Leaf]]:
-    """List the leaves of a tree from left to right, each with its rule."""
-    for place in walk(root):
-        if isinstance(place.node, Leaf):
-            yield place.rule, place.node
+    yield from descend(root, None, 0, Rule(), Rule())
 
 
 def find_leaves(root: Node, table: Table, names: Sequence[str] = ()) -> IntArray:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -103,17 +104,6 @@ def in_unit_of_text(value: Instant) -> Instant:
     is_date_with_time = isinstance(value, np.datetime64) and unit not in "YMWD"
     coarsest = "m" if is_date_with_time else "D"  # midnight stays a time: 2012-03-01 00:00
     return instant(type(value), nanoseconds(value), coarsest)
-
-
-def last_tick(value: np.datetime64 | np.timedelta64, dtype: Any) -> int:
-    """The last tick of a dtype of dates or durations at or before a value, within 64 bits.
-
-    A tick t of the column is above the value just where it is above this one.
-    """
-    unit, count = np.datetime_data(dtype)
-    limits = np.iinfo(np.int64)
-    tick = nanoseconds(value) // (NANOSECONDS[unit] * count)
-    return min(max(tick, int(limits.min)), int(limits.max))
 
 
 def as_label(value: object) -> Label:
@@ -225,6 +215,76 @@ def places_among(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.in
     for row in np.flatnonzero(~is_missing(values)):
         places[row] = place_of_label.get(as_label(values[row]), NOT_LISTED)
     return places
+
+
+def comparable(
+    values: NDArray[Any], low: End, high: End, order: Sequence[Label] | None
+) -> tuple[NDArray[Any], float | None, float | None]:
+    """Values of a column, and the ends of an interval on it, as numbers that compare as these do.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+    low, high : number, date, duration or label
+        None stays None; one of them at least is not.
+    order : sequence of labels, optional
+        Of a column of ordered labels; a label outside is NOT_LISTED.
+
+    Raises
+    ------
+    InputError
+        P03: the ends are of another kind than the values, or not among the ordered labels.
+    """
+    end = high if low is None else low
+    number_of: Callable[[Any], float] = float
+    if order is not None:
+        numbers = places_among(values, order)
+        number_of = partial(place_in_order, order=order)
+    elif isinstance(end, str):
+        raise InputError(
+            f"the order of the labels is not known for an interval that ends at {value_text(end)}.",
+            code="P03",
+            argument="order",
+            hint="Give the column an ordered categorical type.",
+        )
+    elif isinstance(end, np.datetime64 | np.timedelta64):
+        kind = values.dtype.kind
+        if kind_of(end) != kind:
+            raise InputError(
+                f"{value_text(end)} cannot be compared with {values.dtype}.",
+                code="P03",
+                argument="X",
+            )
+        if np.datetime_data(values.dtype)[0] in "YMW":
+            values = values.astype(f"{kind}8[D]")
+        numbers = values.astype(np.int64)
+        number_of = partial(_last_tick, dtype=values.dtype)
+    else:
+        types = (int, float, np.number, np.bool_, type(None))
+        is_numeric = values.dtype.kind in "fiub"
+        if values.dtype.kind == "O":  # truth values and numbers kept as objects
+            is_numeric = all(isinstance(value, types) for value in values)
+        if not is_numeric:
+            raise InputError(
+                "the rule compares with numbers, but the column has others.",
+                code="P03",
+                argument="X",
+            )
+        numbers = values.astype(np.float64)
+    lowest = None if low is None else number_of(low)
+    highest = None if high is None else number_of(high)
+    return numbers, lowest, highest
+
+
+def _last_tick(value: np.datetime64 | np.timedelta64, dtype: Any) -> int:
+    """The last tick of a dtype of dates or durations at or before a value, within 64 bits.
+
+    A tick t of the column is above the value just where it is above this one.
+    """
+    unit, count = np.datetime_data(dtype)
+    limits = np.iinfo(np.int64)
+    tick = nanoseconds(value) // (NANOSECONDS[unit] * count)
+    return min(max(tick, int(limits.min)), int(limits.max))
 
 
 def is_at_least(value: Bound, limit: Bound, order: Sequence[Label] | None) -> bool:

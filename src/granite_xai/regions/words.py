@@ -17,7 +17,7 @@ import numpy as np
 from granite_xai.base.numbers import with_minus
 from granite_xai.base.text import ALL_ROWS, plain, shortened
 from granite_xai.regions.rule import Condition, Interval, Levels, Rule
-from granite_xai.regions.tree import Node, Place, walk
+from granite_xai.regions.tree import Place, Split
 from granite_xai.regions.values import label_sort_key, value_text
 from granite_xai.tables import Column, Table
 
@@ -220,7 +220,7 @@ def condition_words(
     'hr 0–6'
     >>> condition_words("marital", Levels({"Married"}, others=True)).text
     'marital ≠ Married'
-    >>> condition_words("age", Interval.only_missing()).text
+    >>> condition_words("age", Interval.without_values(missing=True)).text
     'age missing'
     """
     column_words = column_words or ColumnWords()
@@ -248,7 +248,10 @@ def _words_of_labels(feature: str, labels: Sequence[str], are_excluded: bool) ->
         return ConditionWords(feature, "present" if are_excluded else IMPOSSIBLE)
     if len(labels) == 1:
         return ConditionWords(feature, f"{'≠' if are_excluded else '='} {labels[0]}")
-    return ConditionWords(feature, f": {'not ' * are_excluded}{alternatives(labels)}")
+    if len(labels) > MOST_LABELS:
+        n_listed = MOST_LABELS - 1
+        labels = [*labels[:n_listed], f"{len(labels) - n_listed} more"]
+    return ConditionWords(feature, f": {'not ' * are_excluded}{word_list(labels, 'or')}")
 
 
 def shorter_listing(condition: Levels, all_labels: Sequence[Any]) -> tuple[list[str], bool]:
@@ -274,14 +277,6 @@ def shorter_listing(condition: Levels, all_labels: Sequence[Any]) -> tuple[list[
         are_excluded = len(belonging) > len(excluded)
         labels = excluded if are_excluded else belonging
     return [label_text(label) for label in labels], are_excluded
-
-
-def alternatives(labels: Sequence[str]) -> str:
-    """``a, b or c``; long lists are cut."""
-    if len(labels) > MOST_LABELS:
-        n_listed = MOST_LABELS - 1
-        return word_list([*labels[:n_listed], f"{len(labels) - n_listed} more"], "or")
-    return word_list(labels, "or")
 
 
 def label_text(label: Any) -> str:
@@ -320,7 +315,10 @@ def _words_of_ordered_labels(
 
 def _words_of_bounds(feature: str, interval: Interval, column_words: ColumnWords) -> ConditionWords:
     """``= 0`` and ``0–6`` where the values of the feature are few, otherwise the bounds."""
-    inside = _values_inside(interval, column_words.pair or column_words.whole)
+    inside: list[float] = []
+    if column_words.pair or column_words.whole:
+        values = np.array(column_words.pair or column_words.whole, dtype=np.float64)
+        inside = values[interval.contains(values)].tolist()
     if len(inside) == 1:
         return ConditionWords(feature, f"= {_number_text(inside[0])}")
     if column_words.whole and inside:
@@ -332,15 +330,6 @@ def _words_of_bounds(feature: str, interval: Interval, column_words: ColumnWords
         return ConditionWords(feature, at_most)
     above = f"{_bound_text(interval.low, column_words)} <"
     return ConditionWords(feature, at_most, bounds_before=above)
-
-
-def _values_inside(interval: Interval, values: Sequence[float]) -> list[float]:
-    """Those of a feature's values that belong to an interval."""
-    if not values:
-        return []
-    array = np.array(values, dtype=np.float64)
-    inside: list[float] = array[interval.contains(array)].tolist()
-    return inside
 
 
 def _bound_text(bound: Any, column_words: ColumnWords) -> str:
@@ -420,42 +409,25 @@ def stop_reason_words(reason: str) -> str:
     return STOP_WORDS.get(reason, reason)
 
 
-class DrawnNode(NamedTuple):
-    """A node of a tree as it is drawn in text.
-
-    Attributes
-    ----------
-    place : Place
-    branch : str
-        The lines of the tree before its words.
-    words : str
-        The condition that leads to it.
-    """
-
-    place: Place
-    branch: str
-    words: str
-
-
-def draw_tree(root: Node, vocabulary: Vocabulary) -> list[DrawnNode]:
-    """The nodes of a tree with their branches, parents first.
+def draw_tree(places: Sequence[Place], vocabulary: Vocabulary) -> list[tuple[Place, str, str]]:
+    """The nodes of a tree, each with its branches and the words of its edge.
 
     Parameters
     ----------
-    root : Leaf or Split
+    places : sequence of Place
+        Parents first; regions without a tree have no branches.
     vocabulary : mapping of feature to ColumnWords
         What the words of conditions need to know.
     """
-    drawn: list[DrawnNode] = []
-    indents = [""]  # what stands before the branches of the children of each node
-    for place in walk(root):
+    drawn: list[tuple[Place, str, str]] = []
+    indents: list[str] = []  # what stands before the branches of the children of each node
+    for place in places:
         parent = place.parent
-        if parent is None or place.condition is None:
-            drawn.append(DrawnNode(place, branch="", words=ALL_ROWS))
-            continue
-        is_left = place.number == parent.number + 1
-        indent = indents[parent.number]
-        indents.append(indent + ("│  " if is_left else "   "))
-        words = condition_words(place.column, place.condition, vocabulary.get(place.column)).text
-        drawn.append(DrawnNode(place, indent + ("├─ " if is_left else "└─ "), words))
+        branch = indent = ""
+        if parent is not None and isinstance(parent.node, Split):
+            is_left = place.number == parent.number + 1
+            branch = indents[parent.number] + ("├─ " if is_left else "└─ ")
+            indent = indents[parent.number] + ("│  " if is_left else "   ")
+        indents.append(indent)
+        drawn.append((place, branch, rule_words(place.edge, vocabulary)))
     return drawn

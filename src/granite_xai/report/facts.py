@@ -527,9 +527,9 @@ def _splits(source: Source) -> list[dict[str, Any]]:
     for line in source.fitted.partition.split_lines():
         entry = {
             name: number_or_none(value) if isinstance(value, float) else value
-            for name, value in line._asdict().items()
+            for name, value in line.items()
         }
-        for name, rule in (("where", line.where), ("cut", line.cut)):
+        for name, rule in (("where", line["where"]), ("cut", line["cut"])):
             is_rule = rule not in ("", ALL_ROWS)
             words = rule_words(Rule.parse(rule), vocabulary) if is_rule else rule
             entry[f"{name}_words"] = words

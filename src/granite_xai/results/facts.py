@@ -20,7 +20,7 @@ from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.remarks import INTERACT, cause
 from granite_xai.fitting.stability import SplitStability
 from granite_xai.inference.nodes import NodeFigures
-from granite_xai.regions import Place, Rule, Vocabulary, vocabulary, walk, word_list
+from granite_xai.regions import Rule, Vocabulary, vocabulary, word_list
 from granite_xai.results.shapes import Shape, distance_apart, shape_of, shapes_differ
 
 QUIET = 0.25  # share of the spread of all predictions below which they vary far less than overall
@@ -251,20 +251,8 @@ class FitFacts:
     @cached_property
     def _nodes(self) -> dict[int, tuple[Rule, frozenset[int]]]:
         """Rule of every node, and the regions below it."""
-        partition = self.fitted.partition
-        if partition.root is None:
-            nodes = {0: (Rule(), frozenset(range(len(partition))))}
-            for number, rule in enumerate(partition.rules):
-                nodes[number + 1] = (rule, frozenset({number}))
-            return nodes
-        places = list(walk(partition.root))
-        regions: dict[int, set[int]] = {place.number: set() for place in places}
-        for place in places:
-            above: Place | None = place
-            while place.region is not None and above is not None:
-                regions[above.number].add(place.region)
-                above = above.parent
-        return {place.number: (place.rule, frozenset(regions[place.number])) for place in places}
+        places = self.fitted.partition.places
+        return {place.number: (place.rule, frozenset(place.regions)) for place in places}
 
     def rule(self, curves: Sequence[SharedCurve]) -> Rule:
         """The rule of the rows that some curves are of; where no node has just these, that of the largest curve."""

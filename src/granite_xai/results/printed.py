@@ -20,9 +20,8 @@ from granite_xai.base.document import (
     region_color,
 )
 from granite_xai.base.numbers import OutputUnit, amount, share
-from granite_xai.base.text import ALL_ROWS
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.regions import draw_tree, rule_words
+from granite_xai.regions import draw_tree
 from granite_xai.results.facts import region_columns
 from granite_xai.results.sentences import FitFinding, finding_of
 from granite_xai.search.tree import Tree as SearchedTree
@@ -132,20 +131,13 @@ def printed_result(fitted: FitResult, diagnostics: Mapping[str, Any]) -> Printed
 
 def _tree(fitted: FitResult, finding: FitFinding) -> Tree:
     """The nodes with their figures; without a tree, all rows and every region."""
-    partition = fitted.partition
     figures = fitted.nodes[0]
     unit = finding.output.unit if figures.is_rooted else OutputUnit()  # squares have no unit
     # Branch, depth and label of each node, and its share of the rows.
     places: list[tuple[str, int, RegionLabel, float]] = []
-    if partition.root is None:
-        places.append(("", 0, RegionLabel(None, ALL_ROWS), 1.0))
-        for region in partition:
-            label = RegionLabel(region.index, rule_words(region.rule, finding.vocabulary))
-            places.append(("", 1, label, region.fraction))
-    else:
-        for place, branch, words in draw_tree(partition.root, finding.vocabulary):
-            label = RegionLabel(place.region, words)
-            places.append((branch, place.depth, label, place.node.fraction))
+    for place, branch, words in draw_tree(fitted.partition.places, finding.vocabulary):
+        label = RegionLabel(place.region, words)
+        places.append((branch, place.depth, label, place.node.fraction))
     means = [node.mean for node in figures.nodes]
     strays = [node.heterogeneity for node in figures.nodes]
     largest_stray = max((stray for stray in strays if not math.isnan(stray)), default=0.0)

@@ -22,7 +22,7 @@ from granite_xai.base.errors import Diagnostics
 from granite_xai.base.parallel import in_threads, resolve_jobs
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.regions import Leaf, Node as RegionNode, Split, find_column, satisfied
-from granite_xai.regions.ledger import UntakenCut
+from granite_xai.regions.tree import UntakenCut
 from granite_xai.search.cuts import (
     TIE,
     Axis,

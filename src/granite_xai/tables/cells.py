@@ -166,7 +166,18 @@ def read_series(series: Any) -> Cells:
 
 def _read_categories(series: Any, missing: BoolArray) -> Cells:
     """Labels of a dictionary; ordered if the library says so."""
-    categories = _declared_categories(series)
+    native = series.to_native()
+    is_ordered = bool(nw.is_ordered_categorical(series))
+    if series.implementation.is_pandas():
+        categories = native.dtype.categories.to_list()
+    elif series.implementation.is_polars():
+        # The labels of a Categorical are those of every frame of the process, in the order in which
+        # it met them: they are no declaration. Before 1.32 polars calls them ordered.
+        is_ordered = series.dtype == nw.Enum
+        categories = native.dtype.categories.to_list() if is_ordered else []
+    else:
+        chunks = native.unify_dictionaries().chunks
+        categories = chunks[0].dictionary.to_pylist() if chunks else []
     if any(isinstance(category, dict | list) for category in categories):
         raise content_error("nested", series.dtype)
     plain_labels = {category: plain_label(category) for category in categories}
@@ -177,37 +188,9 @@ def _read_categories(series: Any, missing: BoolArray) -> Cells:
     return from_labels(
         labels,
         missing,
-        kind="ordinal" if _is_ordered(series) else "nominal",
+        kind="ordinal" if is_ordered else "nominal",
         declared=tuple(plain_labels.values()) or None,
     )
-
-
-def _is_ordered(series: Any) -> bool:
-    """Whether categories have an order; a polars Enum has one, a Categorical has not.
-
-    Before 1.32 polars calls its Categorical ordered, by the order in which the process first met
-    the labels.
-    """
-    if series.implementation.is_polars():
-        return bool(series.dtype == nw.Enum)
-    return bool(nw.is_ordered_categorical(series))
-
-
-def _declared_categories(series: Any) -> list[Any]:
-    """The categories of the dtype, in its order; none of a polars Categorical.
-
-    Those of a polars Categorical are the labels of every frame of the process: no declaration.
-    """
-    native = series.to_native()
-    if hasattr(native, "unify_dictionaries"):  # pyarrow
-        chunks = native.unify_dictionaries().chunks
-        if not chunks:
-            return []
-        return list(chunks[0].dictionary.to_pylist())
-    categories: Any = getattr(native.dtype, "categories", None)
-    if not hasattr(categories, "to_list"):
-        return []
-    return list(categories.to_list())
 
 
 def native_dtype(series: Any) -> Any:
@@ -352,29 +335,12 @@ def _dates(cells: NDArray[Any], content: str) -> NDArray[Any]:
 
 
 def _mixture_error(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
-    """The error that shows two cells that do not belong together (D12)."""
-    shown = _rows_that_differ(values, np.flatnonzero(~missing).tolist())
-    texts = [f"{shortened(repr(cell), 40)} ({type(cell).__name__})" for cell in values[shown]]
-    return UnreadableError(
-        code="D12",
-        reason=f"mixes cells: it holds {' and '.join(texts)}; {CELLS_MUST_BE}",
-        hint="Make all cells numbers or all cells text.",
-        rows=shown,
-    )
-
-
-def _rows_that_differ(values: NDArray[Any], rows: list[int]) -> list[int]:
-    """Two rows whose cells do not belong together, for a message; one row where all cells are alike.
+    """The error that shows two cells that do not belong together, or one where all are alike (D12).
 
     Where some cells are neither number nor text: the first of these, and the first of another type.
-    Otherwise the first row, and the first that has text where that one has a number, or the reverse.
-
-    Parameters
-    ----------
-    values : array of objects
-    rows : list of int
-        Those that have a value.
+    Otherwise the first cell, and the first that is text where that one is a number, or the reverse.
     """
+    rows = np.flatnonzero(~missing).tolist()
     unusable = [row for row in rows if not isinstance(values[row], (Real, str, np.bool_))]
     if unusable:  # a list, say
         first = unusable[0]
@@ -383,7 +349,14 @@ def _rows_that_differ(values: NDArray[Any], rows: list[int]) -> list[int]:
         first = rows[0]
         is_text = isinstance(values[first], str)
         differing = [row for row in rows if isinstance(values[row], str) != is_text]
-    return sorted([first, *differing[:1]])
+    shown = sorted([first, *differing[:1]])
+    texts = [f"{shortened(repr(cell), 40)} ({type(cell).__name__})" for cell in values[shown]]
+    return UnreadableError(
+        code="D12",
+        reason=f"mixes cells: it holds {' and '.join(texts)}; {CELLS_MUST_BE}",
+        hint="Make all cells numbers or all cells text.",
+        rows=shown,
+    )
 
 
 def plain_label(label: Any) -> Any:
@@ -418,36 +391,36 @@ def as_kind(cells: Cells, kind: Kind) -> Cells:
     """
     if cells.kind == kind:
         return cells
-    if cells.kind == "date":
-        if np.isnat(cells.values).all():
-            return _all_missing(kind, len(cells.values))
-        raise _other_kind_error("date", kind)
     labels = cells.values
-    if cells.kind == "numeric":
-        labels = _numbers_as_labels(cells)
-    missing = np.array([label is None for label in labels], dtype=bool)
+    if cells.kind == "numeric":  # as Python objects, with one label for both zeros
+        number_type = int if cells.integer else float
+        labels = object_array(
+            [None if np.isnan(value) else number_type(value + 0.0) for value in cells.values]
+        )
+    missing = np.asarray(pd.isna(labels), dtype=bool)
     if missing.all():
         return _all_missing(kind, len(labels))
-    _require_readable(cells.kind, labels, kind)
+    what: str = cells.kind
+    if kind == "numeric" and any(isinstance(label, str) for label in labels):
+        what = f"{cells.kind} with text labels"
+    if "date" in (cells.kind, kind) or what != cells.kind:
+        reason = f"is {what} and cannot be read as {kind}"
+        raise UnreadableError("P03", reason, "Convert the column.")
     if kind in ("ordinal", "nominal"):
         return Cells(kind, labels, declared=cells.declared, text=cells.text)
     if kind == "numeric":
         floats = np.array([np.nan if label is None else float(label) for label in labels])
         integer = all(isinstance(label, int | None) for label in labels)
         return Cells("numeric", floats, integer=integer)
+    not_boolean = [row for row, label in enumerate(labels) if label not in (0, 1, None)]
+    if not_boolean:
+        raise UnreadableError(
+            "P03",
+            f"holds {labels[not_boolean[0]]!r} and cannot be read as {kind}",
+            "A boolean column holds True, False, 1 or 0.",
+            not_boolean,
+        )
     return from_labels([bool(label) for label in labels], missing, kind="boolean")
-
-
-def _numbers_as_labels(cells: Cells) -> NDArray[Any]:
-    """Numbers as Python objects, whole ones as int; None where they are missing."""
-    number_type = int if cells.integer else float
-    labels: list[Any] = []
-    for value in cells.values:
-        if np.isnan(value):
-            labels.append(None)
-        else:
-            labels.append(number_type(value + 0.0))  # one label for both zeros
-    return object_array(labels)
 
 
 def _all_missing(kind: Kind, n_rows: int) -> Cells:
@@ -457,26 +430,3 @@ def _all_missing(kind: Kind, n_rows: int) -> Cells:
     if kind == "date":
         return Cells(kind, np.full(n_rows, np.datetime64("NaT", "s")))
     return Cells(kind, np.full(n_rows, None, dtype=object))
-
-
-def _require_readable(from_kind: Kind, labels: NDArray[Any], kind: Kind) -> None:
-    """Refuse labels that cannot be read as a kind without a guess (P03)."""
-    if kind == "date":
-        raise _other_kind_error(from_kind, kind)
-    if kind == "numeric" and any(isinstance(label, str) for label in labels):
-        raise _other_kind_error(f"{from_kind} with text labels", kind)
-    if kind == "boolean":
-        not_boolean = [row for row, label in enumerate(labels) if label not in (0, 1, None)]
-        if not_boolean:
-            raise UnreadableError(
-                "P03",
-                f"holds {labels[not_boolean[0]]!r} and cannot be read as {kind}",
-                "A boolean column holds True, False, 1 or 0.",
-                not_boolean,
-            )
-
-
-def _other_kind_error(what: str, kind: Kind) -> UnreadableError:
-    """The error for a column that is something else than the kind it is to be read as (P03)."""
-    reason = f"is {what} and cannot be read as {kind}"
-    return UnreadableError("P03", reason, "Convert the column.")

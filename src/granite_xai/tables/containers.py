@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from numbers import Integral
 from typing import Any, NoReturn
 
 import narwhals as nw
@@ -21,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import unknown
 from granite_xai.base.typing import IntArray
 from granite_xai.tables.cells import Cells, from_array, native_dtype, read_series
 
@@ -52,6 +54,18 @@ class _Container:
     def named(self) -> bool:
         """Whether all columns have text as names (scikit-learn's feature names)."""
         return all(isinstance(label, str) for label in self.labels)
+
+    def resolve(self, label: Any, argument: str, names: Sequence[str]) -> int:
+        """Position of a column; ``names`` are those of the table, and the rest is as of `Table.resolve`."""
+        is_integer = isinstance(label, Integral) and not isinstance(label, bool)
+        if isinstance(label, str) or is_integer:
+            if label in self.labels:
+                return int(self.labels.index(label))
+            if label in names:
+                return names.index(label)
+        if is_integer and 0 <= int(label) < len(names):
+            return int(label)
+        raise unknown(argument, label, names, code="P04", what="Features")
 
     def row_labels(self, rows: IntArray) -> list[Any]:
         """Labels of rows, for messages: their positions in the table the user passed."""
@@ -107,7 +121,17 @@ class ArrayContainer(_Container):
         return gathered(self.matrix, rows, donor.matrix, donor_rows, columns)
 
     def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
-        """Rows with every float of some columns moved to the next number of its dtype."""
+        """Rows with every float of some columns moved to the next number of its own dtype.
+
+        How much the answers of a model to such rows differ is the noise that rounding makes.
+
+        Parameters
+        ----------
+        rows : array of shape (n_new,)
+        direction : 1 or -1
+            Up or down.
+        columns : sequence of int
+        """
         part = self.matrix[rows]
         part[:, columns] = next_cells(part[:, columns], direction)
         return part
@@ -202,14 +226,12 @@ class FrameContainer(_Container):
 
     def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
         """Rows with every float of some columns moved to the next number of its dtype."""
-        moved = {}
-        for position in columns:
-            moved[position] = _next_numbers(self.series(position)[rows], direction)
+        moved = [_next_numbers(self.series(position)[rows], direction) for position in columns]
         if self.library != "pandas":
-            return self.frame[rows].with_columns(*moved.values()).to_native()
+            return self.frame[rows].with_columns(*moved).to_native()
         arrays = [array.take(rows) for array in self._arrays]
-        for position, series in moved.items():  # a copy: the model may write into what it gets
-            arrays[position] = _array(series).copy()
+        for position, series in zip(columns, moved, strict=True):
+            arrays[position] = _array(series).copy()  # the model may write into what it gets
         return self._assembled(arrays, rows)
 
     def _recombined_pandas(
@@ -230,16 +252,15 @@ class FrameContainer(_Container):
                 arrays.append(_array(_in_dtype_of(self, donor, position, donor_rows)))
         return self._assembled(arrays, rows)
 
-    def _assembled(self, arrays: Iterable[Any], rows: IntArray) -> Any:
+    def _assembled(self, arrays: Sequence[Any], rows: IntArray) -> Any:
         """A pandas frame from its columns; by position, since not every name is text."""
-        columns = {}
+        columns_by_position = {}
         for position, array in enumerate(arrays):
             if array.dtype == object:
                 # Spelled out: pandas 3 would turn an array of texts into its own text dtype.
-                columns[position] = pd.Series(array, dtype=object, copy=False)
-            else:
-                columns[position] = array
-        return self._with_axes(pd.DataFrame(columns, copy=False), rows)
+                array = pd.Series(array, dtype=object, copy=False)
+            columns_by_position[position] = array
+        return self._with_axes(pd.DataFrame(columns_by_position, copy=False), rows)
 
     def _with_axes(self, frame: Any, rows: IntArray) -> Any:
         """Give a fresh frame the index of some rows and the names of the columns."""

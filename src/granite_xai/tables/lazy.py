@@ -5,7 +5,7 @@ Rows are drawn by the engine that holds them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -39,18 +39,9 @@ def is_lazy(X: Any) -> bool:
     return type(X).__name__ == LAZY_TYPES.get(library)
 
 
-class CollectedRows(NamedTuple):
-    """Rows in memory, with what belongs to them."""
-
-    X: Any
-    y: Any
-    sample_weight: Any
-    clusters: Any
-
-
 def collect_rows(
     X: Any, y: Any, sample_weight: Any, count: int | None, seed: int, clusters: Any = None
-) -> CollectedRows:
+) -> tuple[Any, Any, Any, Any]:
     """Draw rows of a lazy table into memory.
 
     Parameters
@@ -66,7 +57,7 @@ def collect_rows(
 
     Returns
     -------
-    CollectedRows
+    X, y, sample_weight, clusters
         Of a lazy table: rows without those columns, and the columns.
 
     Raises
@@ -75,36 +66,30 @@ def collect_rows(
         P04: a lazy table has no such column.
     """
     if not is_lazy(X):
-        return CollectedRows(X, y, sample_weight, clusters)
+        return X, y, sample_weight, clusters
     most_rows = MOST_ROWS if count is None else count
     library = type(X).__module__.partition(".")[0]
     if library == "polars":
         rows = _drawn_by_polars(X, most_rows, seed)
     elif library in ("duckdb", "_duckdb"):
         rows = _drawn_by_duckdb(X, most_rows, seed)
-    elif library == "pyspark":
-        rows = _drawn_by_spark(X, most_rows, seed)
     else:
-        rows = _drawn_by_dask(X, most_rows, seed)
+        rows = _drawn_by_spark_or_dask(X, most_rows, seed)
     names = {"y": y, "sample_weight": sample_weight, "clusters": clusters}
     columns: dict[str, Any] = dict.fromkeys(names)
     for argument, name in names.items():
-        if name is not None:
-            columns[argument] = _named_column(rows, name, argument)
+        if name is None:
+            continue
+        if not isinstance(name, str) or name not in rows.columns:
+            raise InputError(
+                f"{argument} of a lazy table is the name of one of its columns, not {name!r:.60}.",
+                code="P04",
+                argument=argument,
+            )
+        columns[argument] = rows[name]
     no_features = [name for name in names.values() if name is not None]
     features = rows.drop(no_features) if library == "polars" else rows.drop(columns=no_features)
-    return CollectedRows(features, **columns)
-
-
-def _named_column(rows: Any, name: Any, argument: str) -> Any:
-    """The column that an argument names; anything else is refused (P04)."""
-    if isinstance(name, str) and name in rows.columns:
-        return rows[name]
-    raise InputError(
-        f"{argument} of a lazy table is the name of one of its columns, not {name!r:.60}.",
-        code="P04",
-        argument=argument,
-    )
+    return features, columns["y"], columns["sample_weight"], columns["clusters"]
 
 
 def draw_positions(total: int, count: int, seed: int) -> IntArray:
@@ -136,22 +121,17 @@ def _drawn_by_duckdb(X: Any, count: int, seed: int) -> Any:
     return _at_most(drawn.df(), count, seed)
 
 
-def _drawn_by_spark(X: Any, count: int, seed: int) -> Any:
-    total = X.count()
+def _drawn_by_spark_or_dask(X: Any, count: int, seed: int) -> Any:
+    is_spark = hasattr(X, "toPandas")
+    total = X.count() if is_spark else len(X)
     if total > count:
-        X = X.sample(fraction=_share_wanted(count, total), seed=seed)
-    return _at_most(X.toPandas(), count, seed).reset_index(drop=True)
-
-
-def _drawn_by_dask(X: Any, count: int, seed: int) -> Any:
-    total = len(X)
-    if total > count:
-        X = X.sample(frac=_share_wanted(count, total), random_state=seed)
-    return _at_most(X.compute(), count, seed).reset_index(drop=True)
-
-
-def _share_wanted(count: int, total: int) -> float:
-    return min(1.0, (MARGIN * count + MARGIN_ROWS) / total)
+        share_wanted = min(1.0, (MARGIN * count + MARGIN_ROWS) / total)
+        if is_spark:
+            X = X.sample(fraction=share_wanted, seed=seed)
+        else:
+            X = X.sample(frac=share_wanted, random_state=seed)
+    rows = X.toPandas() if is_spark else X.compute()
+    return _at_most(rows, count, seed).reset_index(drop=True)
 
 
 def _at_most(rows: Any, count: int, seed: int) -> Any:

@@ -351,7 +351,10 @@ def _checked_names(container: Container, argument: str) -> tuple[str, ...]:
     labels = container.labels
     repeated_labels = _repeated(labels)
     if repeated_labels:
-        places = [f"{label!r} at {_places(labels, label)}" for label in repeated_labels[:SHOWN]]
+        places = []
+        for label in repeated_labels[:SHOWN]:
+            positions = [place for place, other in enumerate(labels) if other == label]
+            places.append(f"{label!r} at {positions}")
         raise InputError(
             f"{argument} has duplicate column names: {'; '.join(places)}.",
             code="D07",
@@ -394,10 +397,6 @@ def _repeated(labels: Iterable[Any]) -> list[Any]:
     return [label for label, count in Counter(labels).items() if count > 1]
 
 
-def _places(labels: Sequence[Any], label: Any) -> list[int]:
-    return [place for place, candidate in enumerate(labels) if candidate == label]
-
-
 def _wanted_kinds(
     kinds: Mapping[Any, str] | None, names: tuple[str, ...], container: Container
 ) -> dict[int, Kind]:
@@ -411,15 +410,9 @@ def _wanted_kinds(
             argument="kinds",
             hint="Pass kinds={column: kind}.",
         )
-    # A table of names alone, for the rules by which `Table.resolve` reads a label.
-    no_cells = np.empty(0)
-    unread_columns = [
-        Column(name, position, "numeric", no_cells) for position, name in enumerate(names)
-    ]
-    unread = Table(tuple(unread_columns), container)
     kind_of_position: dict[int, Kind] = {}
     for label, kind in kinds.items():
-        position = unread.resolve(label, "kinds")
+        position = container.resolve(label, "kinds", names)
         kind_of_position[position] = choose(f"kinds[{label!r}]", kind, KINDS)
     return kind_of_position
 

@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from granite_xai.base.typing import FloatArray, IntArray
@@ -81,7 +82,7 @@ class Rows:
         order = np.arange(table.n_rows)
         if in_fixed_order:
             order = fixed_row_order(table, y, weights, clusters)
-            clusters = _numbered_by_first_row(clusters[order])
+            clusters = pd.factorize(clusters[order])[0]  # numbered by their first rows
         is_weighted = weights[order] > 0
         order = order[is_weighted]
         return cls(
@@ -108,7 +109,7 @@ class Rows:
         return Rows(
             y=None if self.y is None else self.y[places],
             weights=self.weights[places],
-            clusters=_numbered_by_first_row(self.clusters[places]),
+            clusters=pd.factorize(self.clusters[places])[0],  # numbered by their first rows
             positions=self.positions[places],
             source=self.source.take(self.position_in_source[places]),
             position_in_source=np.arange(len(places)),
@@ -196,14 +197,6 @@ class Draw:
         if len(changes) == 0:  # the cluster of the last row is the last one
             return places
         return places[: count + int(changes[0])]
-
-
-def _numbered_by_first_row(clusters: IntArray) -> IntArray:
-    """Clusters with new numbers: that of the first row is 0, the next that appears is 1, and so on."""
-    _, first_rows, numbers = np.unique(clusters, return_index=True, return_inverse=True)
-    new_numbers = np.empty(len(first_rows), dtype=np.intp)  # of the labels in sorted order
-    new_numbers[np.argsort(first_rows)] = np.arange(len(first_rows))
-    return np.asarray(new_numbers[numbers.reshape(-1)])
 
 
 def fixed_row_order(

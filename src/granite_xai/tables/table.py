@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
-from typing import Any, Literal
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -14,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from granite_xai.base.files import object_array
-from granite_xai.base.options import unknown
 from granite_xai.base.typing import BoolArray, Coalition, IntArray
 from granite_xai.tables.cells import LABELLED, MISSING_CODE, Kind
 from granite_xai.tables.containers import Container, Outline
@@ -244,15 +242,7 @@ class Table:
         InputError
             There is no such column (P04).
         """
-        is_integer = isinstance(label, Integral) and not isinstance(label, bool)
-        if isinstance(label, str) or is_integer:
-            if label in self.container.labels:
-                return int(self.container.labels.index(label))
-            if label in self.names:
-                return self.names.index(label)
-        if is_integer and 0 <= int(label) < self.n_columns:
-            return int(label)
-        raise unknown(argument, label, self.names, code="P04", what="Features")
+        return self.container.resolve(label, argument, self.names)
 
     def distinct(
         self, columns: Iterable[int], cells: IntArray | None = None
@@ -357,30 +347,6 @@ def recombine(
     if donor_container.library != base.container.library:
         donor_container = base.container.adopt([column.values for column in donor.columns])
     return base.container.recombined(base_rows, donor_container, donor_rows, sorted(columns))
-
-
-def nudged(
-    table: Table, rows: Any, direction: Literal[1, -1], columns: Sequence[int] | None = None
-) -> Any:
-    """Rows with every float moved to the next number of its own dtype.
-
-    How much the answers of a model to such rows differ is the noise that rounding makes.
-
-    Parameters
-    ----------
-    table : Table
-    rows : array of shape (n_rows,)
-    direction : 1 or -1
-        Up or down.
-    columns : sequence of int, optional
-        Only these.
-
-    Returns
-    -------
-    table of the same library, with n_rows rows
-    """
-    positions = range(table.n_columns) if columns is None else columns
-    return table.container.nudged(np.asarray(rows, dtype=np.intp), direction, list(positions))
 
 
 def frame(data: Mapping[str, Sequence[Any] | Any], like: Table | None = None) -> Any:
