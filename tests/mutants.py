@@ -239,7 +239,7 @@ def changed(node: ast.AST) -> ast.AST | None:
 
 
 def place_of(file: str) -> str:
-    """A file within the package, such as ``search/tree``."""
+    """A file within the package, such as ``search/growth``."""
     return file.removeprefix(PACKAGE + "/").removesuffix(".py")
 
 

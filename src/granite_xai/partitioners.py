@@ -23,6 +23,7 @@ from granite_xai.frameworks.cohex import Cohorts
 from granite_xai.frameworks.gadget import RepidTree
 from granite_xai.frameworks.transformation_trees import Subgroups
 from granite_xai.frameworks.vine import Clusters, Ice
+from granite_xai.search.growth import Tree
 from granite_xai.search.problem import (
     AllExcept,
     GivenRules,
@@ -30,7 +31,6 @@ from granite_xai.search.problem import (
     PartitionResult,
     Problem,
 )
-from granite_xai.search.tree import Tree
 
 __all__ = [
     "AllExcept",

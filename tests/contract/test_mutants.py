@@ -30,4 +30,4 @@ def test_a_room_without_a_folder_of_tests_is_judged_by_promises():
 
 def test_rooms_and_single_files_are_found():
     assert len(files_of("search")) > 1
-    assert files_of("search/tree") == [Path(ROOT / PACKAGE / "search" / "tree.py")]
+    assert files_of("search/growth") == [Path(ROOT / PACKAGE / "search" / "growth.py")]

@@ -118,14 +118,14 @@ def test_helpers_are_looked_at_too():
 def test_private_names_are_found():
     text = """
 import granite_xai as gx
-import granite_xai.search.tree
+import granite_xai.search.growth
 from granite_xai import Granite, search
 from granite_xai.base.errors import InputError
 from granite_xai.partitioners import Clusters
 def plant(monkeypatch):
     "As granite_xai.search does."
     monkeypatch.setattr("granite_xai.report.report.Meter", gx.Resources)
-    return gx.search.tree, gx.__version__, gx.Granite._made, self._own
+    return gx.search.growth, gx.__version__, gx.Granite._made, self._own
 """
     assert sorted(private_names(text)) == [
         "_made",
@@ -133,5 +133,5 @@ def plant(monkeypatch):
         "granite_xai.report.report.Meter",
         "granite_xai.search",
         "granite_xai.search",
-        "granite_xai.search.tree",
+        "granite_xai.search.growth",
     ]

@@ -13,8 +13,8 @@ from granite_xai.algebra.influence import Interactions
 from granite_xai.algebra.objective import ResolvedObjective
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.evaluations.evaluations import Coalition, Evaluations, Matrix
+from granite_xai.search.growth import Tree
 from granite_xai.search.problem import Problem
-from granite_xai.search.tree import Tree
 from granite_xai.tables import read_table
 
 

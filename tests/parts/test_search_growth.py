@@ -11,9 +11,8 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.algebra.region_weights import RegionWeights
-from granite_xai.search.growth import Growth
+from granite_xai.search.growth import Growth, Tree
 from granite_xai.search.problem import AllExcept
-from granite_xai.search.tree import Tree
 from granite_xai.tables import read_table
 from parts.by_hand import drawn, evaluations_of, problem_of, steps, waves
 

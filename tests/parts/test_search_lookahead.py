@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from granite_xai.search.cuts import Cuts, quantile_codes, thresholds_at
-from granite_xai.search.growth import Growth
+from granite_xai.search.growth import Growth, Tree
 from granite_xai.search.lookahead import (
     CutTree,
     _best_two_levels,
@@ -14,7 +14,6 @@ from granite_xai.search.lookahead import (
     first_of_two_levels,
     polished,
 )
-from granite_xai.search.tree import Tree
 from parts.by_hand import drawn, problem_of, steps
 
 ALPHA = 0.03

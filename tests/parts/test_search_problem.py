@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
+from granite_xai.search.growth import Tree
 from granite_xai.search.problem import (
     GivenRules,
     OwnPartitioner,
@@ -13,7 +14,6 @@ from granite_xai.search.problem import (
     PartitionResult,
     measured,
 )
-from granite_xai.search.tree import Tree
 from parts.by_hand import drawn, problem_of, steps
 
 N = 150

@@ -10,9 +10,8 @@ import pytest
 from granite_xai.algebra import moments as moments_module
 from granite_xai.search import tables as module
 from granite_xai.search.cuts import Cuts, quantile_codes, thresholds_at
-from granite_xai.search.growth import Growth
+from granite_xai.search.growth import Growth, Tree
 from granite_xai.search.tables import LEFT, RIGHT, Grid
-from granite_xai.search.tree import Tree
 from parts.by_hand import drawn, problem_of, waves
 
 N = 120

@@ -15,6 +15,10 @@ def two_steps(X):
     return X[:, 0] * np.sign(X[:, 1]) + 0.7 * X[:, 0] * np.sign(X[:, 2])
 
 
+def product_and_step(X):
+    return 2 * X[:, 0] * np.sign(X[:, 1]) + X[:, 2] * X[:, 1]
+
+
 def table(seed=0, n=160):
     return np.round(np.random.default_rng(seed).uniform(-1, 1, size=(n, 3)), 1) + 0.05
 
@@ -52,6 +56,23 @@ def test_the_alpha_of_the_path_finds_the_tree_again(confidence_level):
     shown = sum(region.disagreement for region in auto.partition_)
     if confidence_level is None:
         assert path["left"][path["chosen"]].item() == pytest.approx(shown, abs=1e-12)
+
+
+def test_the_price_of_one_region_is_the_least_that_finds_it():
+    """The search at the price where the largest tree is undone finds another tree, which leaves less than nothing."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(100, 3))
+    y = product_and_step(X) + 3 * rng.normal(size=100)
+    options = {"holdout": False, "max_depth": 2, "min_samples_leaf": 10}
+    g = gx.Granite(product_and_step, "pfi-risk", **options).fit(X, y)
+    path = g.path_
+    assert path["left"].min() < 0
+    assert path["regions"].iloc[-1] == 1
+    alpha = path["alpha"].iloc[-1]
+    assert alpha <= 1.0
+    for price, n_regions in ((alpha, 1), (0.99 * alpha, 2)):
+        again = clone(g).set_params(alpha=price).fit(X, y)
+        assert len(again.partition_) == n_regions
 
 
 def test_a_path_asks_the_model_nothing_and_is_kept():

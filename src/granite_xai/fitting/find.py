@@ -290,9 +290,7 @@ def path_of(search: Search) -> Path:
         found = _trees_of_all_rows(problem, tree_of)
         if not found or max(found) == 1:
             return Path()
-        fewest = min(found)
-        if fewest > 1:  # no price found one region: it costs what all others remove, and leaves all
-            found[1] = ((1.0 - found[fewest][1]) / (fewest - 1), 1.0)
+        found.setdefault(1, (1.0, 1.0))  # two regions cost more than everything that one leaves
         # What trees of so many regions leave on rows that were left out of their search; between two sizes of a
         # fold's trees: in between.
         left = np.zeros(len(found))
@@ -318,22 +316,33 @@ def _trees_of_all_rows(
 ) -> dict[int, tuple[float, float]]:
     """By number of regions: the least price at which a tree of so many is found, and what it leaves.
 
-    The prices are those at which parts of the largest tree are undone; a search at such a price may
-    find another tree, which counts by its own regions, and what it leaves.
+    The prices are those at which parts of the largest tree are undone. A search at such a price may
+    find another tree, which counts by its own regions, and what it leaves; if the last one does, the
+    prices at which its own parts are undone follow.
     """
     every_row = problem.every_row
-    largest_tree = tree_of(every_row, 0.0)
     whole = problem.share(every_row)
     found = dict[int, tuple[float, float]]()
-    for pruned_tree in _trees_below(largest_tree, problem, every_row, every_row[:0]):
-        alpha = pruned_tree.alpha
-        tree = largest_tree if alpha == 0.0 else tree_of(every_row, alpha)
+    tree = tree_of(every_row, 0.0)
+    prices = _prices_of(tree, problem)
+    while prices:
+        alpha = prices.pop(0)
+        if alpha > 0.0:
+            tree = tree_of(every_row, alpha)
         region_of_row = find_leaves(tree, problem.table)
         n_regions = int(region_of_row.max()) + 1
         if n_regions < min(found, default=n_regions + 1):
             shares = [problem.share(np.flatnonzero(region_of_row == k)) for k in range(n_regions)]
             found[n_regions] = (alpha, sum(shares) / whole)
+        if not prices and n_regions > 1:
+            prices = [price for price in _prices_of(tree, problem) if price > alpha + TIE]
     return found
+
+
+def _prices_of(tree: Node, problem: Problem) -> list[float]:
+    """The prices of a region at which parts of a tree are undone, and that of the tree itself, 0."""
+    every_row = problem.every_row
+    return [pruned.alpha for pruned in _trees_below(tree, problem, every_row, every_row[:0])]
 
 
 # The trees that are left when parts of one are undone ---------------------------------------------------

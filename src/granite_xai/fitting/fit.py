@@ -36,8 +36,8 @@ from granite_xai.fitting.remarks import causes, note_bins, note_floors
 from granite_xai.fitting.settings import Opened, Settings, collected, open_inputs
 from granite_xai.fitting.stability import Stability, affordable_pairs, halves, stability_of
 from granite_xai.inference.nodes import with_levels_of
+from granite_xai.search.growth import Tree
 from granite_xai.search.problem import GivenRules, PartitionResult
-from granite_xai.search.tree import Tree
 from granite_xai.tables import Table
 from granite_xai.tables.rows import Rows
 

@@ -14,8 +14,7 @@ from granite_xai.fitting.fit_result import FitResult
 from granite_xai.inference.estimate import Predicted, described_share
 from granite_xai.regions import Leaf, Node, Partition
 from granite_xai.regions.tree import Ledger, UntakenCut
-from granite_xai.search.growth import untaken_cuts
-from granite_xai.search.tree import Tree
+from granite_xai.search.growth import Tree, untaken_cuts
 from granite_xai.tables.rows import Rows
 
 

@@ -27,8 +27,8 @@ from granite_xai.models.targets import (
     read_target,
     read_weights,
 )
+from granite_xai.search.growth import Tree
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
-from granite_xai.search.tree import Tree
 from granite_xai.tables import DRAWN_BY_NUMBER, Table, collect_rows, is_lazy, read_table
 from granite_xai.tables.rows import LEAST_HELD_OUT, Rows, same_rows_in_any_order
 

@@ -24,7 +24,7 @@ from granite_xai.fitting.fit_result import FitResult
 from granite_xai.regions import draw_tree
 from granite_xai.results.facts import region_columns
 from granite_xai.results.sentences import FitFinding, finding_of
-from granite_xai.search.tree import Tree as SearchedTree
+from granite_xai.search.growth import Tree as SearchedTree
 
 NOTES_SHOWN = 2
 NEXT_STEP = "g.report(X, y)"

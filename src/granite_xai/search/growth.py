@@ -1,4 +1,6 @@
-"""One way to grow a tree: candidates are scored, the best are followed, and splits that do not pay are undone.
+"""The tree that is searched, the partitioner of every fit that has no other.
+
+There is one way to grow it: candidates are scored, the best are followed, and splits that do not pay are undone.
 
 Greedy (the paper's Algorithm 1; C2, C3, C21) scores every candidate on the evaluations and follows the
 best. Refined scores them by tables of moments where every question has them, chooses the threshold
@@ -21,7 +23,7 @@ from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import Diagnostics
 from granite_xai.base.parallel import in_threads, resolve_jobs
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.regions import Leaf, Node as RegionNode, Split, find_column, satisfied
+from granite_xai.regions import Leaf, Node as RegionNode, Partition, Split, find_column, satisfied
 from granite_xai.regions.tree import UntakenCut
 from granite_xai.search.cuts import (
     TIE,
@@ -38,7 +40,14 @@ from granite_xai.search.cuts import (
 )
 from granite_xai.search.levels import groups_at
 from granite_xai.search.lookahead import CutTree, NodeCuts, first_of_two_levels, polished
-from granite_xai.search.problem import FactCutWithRegion, Outputs, Problem, TreeOptions
+from granite_xai.search.problem import (
+    FactCutWithRegion,
+    Outputs,
+    Partitioner,
+    PartitionResult,
+    Problem,
+    TreeOptions,
+)
 from granite_xai.search.tables import LEFT, RIGHT, Tables
 from granite_xai.search.thresholds import conditions
 
@@ -401,6 +410,45 @@ def _blocks(candidates: Sequence[Cuts], most: int) -> Iterator[list[Cuts]]:
 def _least_first(cuts: Sequence[BestCut]) -> list[BestCut]:
     """The cut that leaves least, then the next; of ties the first."""
     return [cuts[number] for number in least_first([best.remaining for best in cuts])]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree(TreeOptions, Partitioner):
+    """The paper's Algorithm 1: greedy splits, then pruning with a price for each region; and a better search.
+
+    Parameters
+    ----------
+    search : "refined" or "greedy"
+        ``"greedy"``: as the paper. ``"refined"``: cuts between the quantiles, two levels ahead, and
+        all thresholds chosen again.
+    max_depth, min_samples_leaf : int
+        Splits on the way to a region, at most; rows of a region, at least.
+    alpha : float
+        Price of a region, in shares of the disagreement on all rows.
+    max_candidates : int
+        B: at most B - 1 quantiles for each column and node; the refined search then tries values next to
+        the best of them.
+    beam : int
+        Greedy search: columns whose best split is followed at each node; the best pruned subtree is kept.
+    split_features : sequence of labels or AllExcept, optional
+        Columns that may be split; None: all.
+    min_improvement : float, optional
+        A node is split only if this lowers the objective by at least this share of what it is on all rows; below
+        the first split, by at least this share of what the split before gained (REPID, GADGET). None: the price of a
+        region alone decides.
+    cuts : "quantiles" or "values"
+        Thresholds of ordered columns: quantiles of the node's rows, or all of its values (REPID, GADGET).
+
+    Examples
+    --------
+    >>> Tree(max_depth=2).alpha
+    0.05
+    """
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """The regions of a problem."""
+        root = Growth.of(replace(problem, tree=self)).tree().as_regions(problem)
+        return PartitionResult(Partition(root, problem.table.names))
 
 
 def untaken_cuts(problem: Problem, root: RegionNode) -> Iterator[UntakenCut]:

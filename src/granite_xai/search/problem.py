@@ -17,6 +17,7 @@ from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.text import listing
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.evaluations.evaluations import Evaluations, Sample
+from granite_xai.inference.noise import RegionNoise
 from granite_xai.regions import Leaf, Node, Partition, Rule, find_column, satisfied
 from granite_xai.tables import Table
 
@@ -55,22 +56,6 @@ class FactCutWithRegion(Protocol):
         is_left : bool
             Which side is wanted.
         """
-
-
-class RegionNoise(Protocol):
-    """What chance says of one region."""
-
-    @property
-    def disagreements(self) -> FloatArray:
-        """``R_q`` as measured, (Q,); 0 for questions that do not count."""
-
-    @property
-    def corrected(self) -> float:
-        """The objective without what chance adds, but for the mass of the region."""
-
-    @property
-    def is_exceeded(self) -> bool:
-        """Whether the rows show more than chance."""
 
 
 def nobody_watches(n_rows: float) -> None:
@@ -303,36 +288,34 @@ class TreeOptions:
 # Rules from elsewhere ----------------------------------------------------------------------------
 
 
-def measured(node: Node, problem: Problem) -> Partition:
+def measured(root: Node, problem: Problem) -> Partition:
     """A tree from elsewhere with the rows and the disagreement of a problem.
 
     Parameters
     ----------
-    node : Node
-        Root of a tree that was grown for another end, or on other rows.
+    root : Node
+        Of a tree that was grown for another end, or on other rows.
     problem : Problem
     """
-    return Partition(_measured_node(node, problem.every_row, problem), problem.table.names)
 
+    def of_rows(node: Node, places: IntArray) -> Node:
+        """A node, and those below it, measured on some rows."""
+        members = np.zeros((problem.table.n_rows, 1))
+        members[places] = 1.0
+        node = replace(
+            node,
+            n_samples=len(places),
+            fraction=float(problem.weights[places].sum() / problem.shares.total),
+            disagreement=float(problem.measure(members)[0]),
+        )
+        if isinstance(node, Leaf):
+            return node
+        goes_left = satisfied(node.left, find_column(problem.table, node.column))[places]
+        left, right = node.children
+        children = of_rows(left, places[goes_left]), of_rows(right, places[~goes_left])
+        return replace(node, children=children)
 
-def _measured_node(node: Node, places: IntArray, problem: Problem) -> Node:
-    """A node, and those below it, measured on some rows."""
-    members = np.bincount(places, minlength=problem.table.n_rows)[:, None].astype(np.float64)
-    node = replace(
-        node,
-        n_samples=len(places),
-        fraction=float(problem.weights[places].sum() / problem.shares.total),
-        disagreement=float(problem.measure(members)[0]),
-    )
-    if isinstance(node, Leaf):
-        return node
-    goes_left = satisfied(node.left, find_column(problem.table, node.column))[places]
-    left, right = node.children
-    children = (
-        _measured_node(left, places[goes_left], problem),
-        _measured_node(right, places[~goes_left], problem),
-    )
-    return replace(node, children=children)
+    return Partition(of_rows(root, problem.every_row), problem.table.names)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -370,16 +353,17 @@ class GivenRules(Partitioner):
         if self.regions.root is not None:
             return PartitionResult(measured(self.regions.root, problem))
         fractions = problem.weights @ members / problem.shares.total
-        disagreements = problem.measure(members)
-        leaves = []
-        for number in range(len(self.regions)):
-            leaf = Leaf(
-                n_samples=int(n_samples[number]),
-                fraction=float(fractions[number]),
-                disagreement=float(disagreements[number]),
+        leaves = [
+            Leaf(
+                n_samples=int(count),
+                fraction=float(fraction),
+                disagreement=float(disagreement),
                 stop_reason="given",
             )
-            leaves.append(leaf)
+            for count, fraction, disagreement in zip(
+                n_samples, fractions, problem.measure(members), strict=True
+            )
+        ]
         return PartitionResult(
             Partition.from_rules(self.regions.rules, names=problem.table.names, leaves=leaves)
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -62,35 +61,23 @@ def conditions(
             return is_missing_condition, is_present
     elif missing:
         missing_side = larger_side
-    sides: tuple[Condition, Condition]
     left_levels = np.unique(codes[goes_left & ~is_missing])
     right_levels = np.unique(codes[~goes_left & ~is_missing])
     if column.kind in ("nominal", "boolean"):
-        sides = grouping(
+        return grouping(
             column.levels[left_levels].tolist(),
             column.levels[right_levels].tolist(),
             larger=larger_side,
             missing=missing_side,
         )
-    else:
-        below = column.levels[left_levels[-1]]
-        above = column.levels[right_levels[0]]
-        sides = condition_pair(
-            _separating(column.kind, below, above),
-            order=column.order,
-            missing=missing_side,
-            larger=larger_side,
-        )
-    return sides
-
-
-def _separating(kind: str, below: Any, above: Any) -> Any:
-    """The simplest value that separates two neighbouring ones; of labels the lower one."""
-    if kind == "numeric":
-        return threshold(below, above)
-    if kind == "date":
-        return date_threshold(below, above)
-    return below
+    below = column.levels[left_levels[-1]]
+    above = column.levels[right_levels[0]]
+    separating = below  # of labels the lower one
+    if column.kind == "numeric":
+        separating = threshold(below, above)
+    elif column.kind == "date":
+        separating = date_threshold(below, above)
+    return condition_pair(separating, order=column.order, missing=missing_side, larger=larger_side)
 
 
 def threshold(value: float, next_value: float) -> float:
@@ -168,23 +155,16 @@ def date_threshold(value: Instant, next_value: Instant) -> Instant:
         words = f"a threshold needs two values in increasing order, got {value} and {next_value}."
         raise InputError(words, code="P02", argument="next_value")
     is_duration = isinstance(value, np.timedelta64)
-    nearest = _coarsest_start(
-        low, high, list(NANOSECONDS) if is_duration else ["Y", "M", *NANOSECONDS]
-    )
+    nearest = low
+    for unit in list(NANOSECONDS) if is_duration else ["Y", "M", *NANOSECONDS]:
+        starts = _starts_around((low + high) // 2, unit)
+        separating = [start for start in starts if low <= start < high]
+        if separating:
+            nearest = min(separating, key=lambda start: (abs(2 * start - low - high), start))
+            break
     # Days stay days only where both dates are: "≤ 2012-03-01" of hourly data would seem to include that day.
     in_days = is_duration or low % NANOSECONDS["D"] == high % NANOSECONDS["D"] == 0
     return instant(type(value), nearest, "D" if in_days else "m")
-
-
-def _coarsest_start(low: int, high: int, units: list[str]) -> int:
-    """The start of the first of some units that lies in ``[low, high)``, the nearest to the midpoint."""
-    for unit in units:
-        separating = [
-            start for start in _starts_around((low + high) // 2, unit) if low <= start < high
-        ]
-        if separating:
-            return min(separating, key=lambda start: (abs(2 * start - low - high), start))
-    return low
 
 
 def _starts_around(middle: int, unit: str) -> tuple[int, int]:
