@@ -162,6 +162,9 @@ def test_some_rows_are_the_same_whether_they_are_taken_once_or_twice():
     rows = rows_of(FRAME, y=Y, clusters=CLUSTERS)
     some = rows.take(np.arange(0, N, 2)).take(np.arange(3, 50))
     at_once = rows.take(np.arange(6, 100, 2))
+    _, first_rows = np.unique(at_once.clusters, return_index=True)
+    assert first_rows.tolist() == sorted(first_rows)  # numbered by their first rows
+    assert at_once.clusters.max() + 1 == len(first_rows)
     assert some.table.same_rows(at_once.table)
     for name in ("y", "weights", "clusters", "positions"):
         np.testing.assert_array_equal(getattr(some, name), getattr(at_once, name))

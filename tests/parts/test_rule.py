@@ -151,6 +151,13 @@ def test_a_condition_with_missing_values_stands_in_parentheses():
     assert str(Rule(rule.conditions[:1])) == "a ≤ 1 or missing"  # nothing to tell apart from
 
 
+def test_a_rule_is_empty_when_one_of_its_conditions_is():
+    nothing, something = Interval(0.0, 0.0), Interval(high=1)
+    assert Rule((("a", nothing), ("b", something))).is_empty
+    assert not Rule((("a", something), ("b", something))).is_empty
+    assert not Rule().is_empty
+
+
 def test_ordered_labels_follow_the_order_of_the_fit_not_the_codes_of_the_frame():
     frame = pd.DataFrame(
         {"s": pd.Categorical(["large", "tiny", None], categories=ORDER[::-1], ordered=True)}

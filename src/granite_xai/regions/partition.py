@@ -158,14 +158,16 @@ class Partition(Printable):
         The tree. None for regions that are given as rules.
     names : sequence of str
         Names of all columns at fit, for tables without names.
-    regions : sequence of Region
-        Regions without a tree; `from_rules` makes them. Otherwise the leaves of the tree, from left to right.
+    given : sequence of Region
+        Regions without a tree; `from_rules` makes them.
     region_names : mapping of int to str
         What the user calls the regions; `rename` gives names. Partitions that differ in names only
         are equal.
 
     Attributes
     ----------
+    regions : tuple of Region
+        The regions, from left to right in the tree.
     titles : tuple of str
         For each region its name or, if it has none, its rule in words.
 
@@ -182,25 +184,29 @@ class Partition(Printable):
 
     root: Node | None
     names: Sequence[str] = ()
-    regions: Sequence[Region] = ()
+    given: Sequence[Region] = ()
     region_names: Mapping[int, str] = field(default_factory=dict, compare=False)
     # What a fit knows of its regions; `described` attaches it.
     vocabulary: Vocabulary = field(default_factory=dict, compare=False, repr=False)
     result_words: PartitionWords | None = field(default=None, compare=False, repr=False)
     ledger: Deferred[Ledger] | None = field(default=None, compare=False, repr=False)
     found_again: Sequence[float] = field(default=(), compare=False, repr=False)
+    regions: tuple[Region, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        given = tuple(self.given) if self.root is None else ()
+        regions = given
         if self.root is not None:
             regions = _numbered(
                 (place.rule, place.node)
                 for place in walk(self.root)
                 if isinstance(place.node, Leaf)
             )
-            object.__setattr__(self, "regions", regions)
-        if not self.regions:
+        if not regions:
             raise InputError("a partition needs at least one region.", code="P03", argument="rules")
         object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "given", given)
+        object.__setattr__(self, "regions", regions)
         self._set_region_names(self.region_names)
 
     @classmethod
@@ -239,7 +245,7 @@ class Partition(Printable):
                 f"{len(parsed)} rules, but {len(leaves)} leaves.", code="P02", argument="leaves"
             )
         regions = _numbered(zip(parsed, leaves, strict=True))
-        return cls(root=None, names=names, regions=regions)
+        return cls(root=None, names=names, given=regions)
 
     def __len__(self) -> int:
         return len(self.regions)
@@ -699,7 +705,7 @@ class Partition(Printable):
             return cls(
                 root=root,
                 names=names,
-                regions=regions,
+                given=regions,
                 region_names={int(number): name for number, name in region_names.items()},
             )
         except InputError as error:  # conditions on the way to a leaf that cannot be joined

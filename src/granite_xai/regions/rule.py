@@ -554,6 +554,11 @@ class Rule(Printable):
     def _document(self) -> Document:
         return Document([Paragraph(str(self))])
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row can satisfy the rule."""
+        return any(condition.is_empty for _, condition in self.conditions)
+
     def and_(self, name: str, condition: Condition) -> Rule:
         """Return the rule with one more condition, joined with the one it has on that column.
 
