@@ -30,10 +30,8 @@ class Deferred(Generic[T]):
     """
 
     def __init__(self, compute: Callable[[], T], now: bool = False) -> None:
-        self._compute: Callable[[], T] | None = compute
-        self._value: T | None = None
-        if now:
-            self._compute_once()
+        self._compute: Callable[[], T] | None = None if now else compute
+        self._value: T | None = compute() if now else None
 
     @property
     def is_computed(self) -> bool:
@@ -43,14 +41,11 @@ class Deferred(Generic[T]):
     @property
     def value(self) -> T:
         """The value, computed if it is not there yet."""
-        self._compute_once()
-        return cast(T, self._value)
-
-    def _compute_once(self) -> None:
         compute = self._compute  # another thread may compute it meanwhile: twice is no harm
         if compute is not None:
             self._value = compute()
             self._compute = None
+        return cast(T, self._value)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_compute": None, "_value": self.value}
