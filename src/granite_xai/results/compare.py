@@ -28,7 +28,6 @@ from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.curves import pdp_of_regions, row_curves
 from granite_xai.curves.shared import SharedCurves
-from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.fitting.fitted import GraniteBase, fitted_view
 from granite_xai.inference.noise import FEWEST_OBSERVATIONS, STEP, Signs, noise_of
 from granite_xai.regions import Partition
@@ -290,6 +289,7 @@ def _figures_of_region(
     mass = inside.sum(axis=1)
     shares = inside / mass[:, None]
     predictions, _, losses = values.by_row()
+    columns = [mass / weights.sum(axis=1), shares @ predictions[rows]]
     rounding = FIGURE_ROUNDING * float(np.abs(predictions).max())
     risk = np.full(len(mass), np.nan)
     if losses is not None:
@@ -301,49 +301,27 @@ def _figures_of_region(
         disagreement = np.zeros(len(mass))
     elif values.fitted.level is not None:
         disagreement = disagreement - (noise.plug_in - noise.corrected)
-    columns = [mass / weights.sum(axis=1), shares @ predictions[rows], risk, disagreement]
-    columns += [
-        _without_rounding(importance, rounding)
-        for importance in _importances(values, rows, evaluations, shares)
-    ]
-    return np.stack(columns, axis=1)
-
-
-def _without_rounding(figures: FloatArray, rounding: float) -> FloatArray:
-    """A figure on every line of weights; 0 where that of the rows as they are is rounding."""
-    return np.zeros_like(figures) if abs(figures[0]) < rounding else figures
-
-
-def _importances(
-    values: Values, rows: IntArray, evaluations: Evaluations, shares: FloatArray
-) -> Iterator[FloatArray]:
-    """How much each set matters by the question's second explanation on every line of weights, (1 + 2 P,).
-
-    Of a local effect the root mean square over the rows, of others their value. Where values stand for others (C22),
-    effects are those at the rows' own values.
-
-    Parameters
-    ----------
-    values, rows
-        As of `_figures_of_region`.
-    evaluations : Evaluations
-        Of the rows of the region.
-    shares : array of shape (1 + 2 P, m)
-        Of the rows in the weight of the region.
-    """
+    columns += [risk, disagreement]
+    # The importance of each set by the second explanation: of a local effect the root mean square over the rows.
     effect = values.fitted.questions[0].second
     lines = RegionWeights(np.ascontiguousarray(shares.T))
     shares_of_all_rows = np.zeros((len(shares), len(values.rows)))
     shares_of_all_rows[:, rows] = shares
     of_sets = effect.values(evaluations, lines)
     for members, terms, of_set in zip(effect.sets, effect.terms, of_sets, strict=True):
-        if not effect.behavior.per_row:
-            yield of_set[0]
-            continue
-        if isinstance(effect.masking, Marginal):
-            residuals = values.curve_maker.cell_residuals(members, terms, shares_of_all_rows)
-            of_set = of_set + residuals[:, rows].T
-        yield np.sqrt(lines.means(np.square(of_set))[0])
+        importance = of_set[0]
+        if effect.behavior.per_row:
+            if isinstance(effect.masking, Marginal):  # at the rows' own values (C22)
+                residuals = values.curve_maker.cell_residuals(members, terms, shares_of_all_rows)
+                of_set = of_set + residuals[:, rows].T
+            importance = np.sqrt(lines.means(np.square(of_set))[0])
+        columns.append(_without_rounding(importance, rounding))
+    return np.stack(columns, axis=1)
+
+
+def _without_rounding(figures: FloatArray, rounding: float) -> FloatArray:
+    """A figure on every line of weights; 0 where that of the rows as they are is rounding."""
+    return np.zeros_like(figures) if abs(figures[0]) < rounding else figures
 
 
 class CaseCurve(NamedTuple):
