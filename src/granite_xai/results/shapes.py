@@ -323,14 +323,14 @@ def _monotone(points: _Points) -> Shape | None:
     rising = float(np.sign(_covariance(x, y, weights))) or 1.0
     verb = "rises" if rising > 0 else "falls"
     told = Shape(verb, size=points.range, error=points.error_between(0, last))
-    if _squared_correlation(x, y, weights) >= DESCRIBED:
+    if _correlation(x, y, weights) ** 2 >= DESCRIBED:
         return told
     fits: list[tuple[float, str, int]] = []
     for kink in range(1, last):
         beyond = np.maximum(x - x[kink], 0.0)
         before = np.minimum(x - x[kink], 0.0)
-        fits.append((_squared_correlation(beyond, y, weights), f"level, {verb}", kink))
-        fits.append((_squared_correlation(before, y, weights), f"{verb}, level", kink))
+        fits.append((_correlation(beyond, y, weights) ** 2, f"level, {verb}", kink))
+        fits.append((_correlation(before, y, weights) ** 2, f"{verb}, level", kink))
     for described, kind, kink in sorted(fits, reverse=True):
         if described < DESCRIBED:
             break
@@ -438,10 +438,10 @@ def _covariance(first: FloatArray, second: FloatArray, weights: FloatArray) -> f
     return float(weights @ ((first - weights @ first) * (second - weights @ second)))
 
 
-def _squared_correlation(first: FloatArray, second: FloatArray, weights: FloatArray) -> float:
-    """Share of the variance of one that a line through the other describes."""
+def _correlation(first: FloatArray, second: FloatArray, weights: FloatArray) -> float:
+    """0 where one of them does not vary."""
     variances = _covariance(first, first, weights) * _covariance(second, second, weights)
-    return _covariance(first, second, weights) ** 2 / variances if variances > 0 else 0.0
+    return _covariance(first, second, weights) / math.sqrt(variances) if variances > 0 else 0.0
 
 
 # Two curves -------------------------------------------------------------------------------------------
@@ -458,7 +458,10 @@ def shapes_differ(first: SharedCurve, second: SharedCurve, shapes: tuple[Shape, 
     kinds = [FAMILY.get(shape.kind, shape.kind) for shape in shapes]
     if {"flat", "constant", "varies", "effect"}.intersection(kinds):
         return False
-    if _correlation(first, second) >= ALIKE:
+    levels = 1 + common_levels(first, second)
+    weights = first.shares[levels] + second.shares[levels]
+    weights = weights / max(weights.sum(), np.finfo(float).tiny)
+    if _correlation(first.effects[levels], second.effects[levels], weights) >= ALIKE:
         return False
     if kinds[0] != kinds[1]:
         return True
@@ -488,18 +491,6 @@ def common_levels(first: SharedCurve, second: SharedCurve) -> IntArray:
         else:
             is_common &= shares > 0
     return np.flatnonzero(is_common)
-
-
-def _correlation(first: SharedCurve, second: SharedCurve) -> float:
-    """Of two curves at the levels that both have, weighed by the rows of both."""
-    levels = 1 + common_levels(first, second)
-    weights = first.shares[levels] + second.shares[levels]
-    if weights.sum() == 0:
-        return 0.0
-    weights = weights / weights.sum()
-    of_first, of_second = first.effects[levels], second.effects[levels]
-    size = math.sqrt(_squared_correlation(of_first, of_second, weights))
-    return math.copysign(size, _covariance(of_first, of_second, weights))
 
 
 def distance_apart(first: SharedCurve, second: SharedCurve) -> float:
