@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -25,21 +24,6 @@ def crossed(frame):
     return np.asarray(frame["a"] * (2.0 * frame["b"] - 1.0) + frame["c"])
 
 
-def test_the_parts_come_in_order_finding_benefit_tree_rows_next():
-    lines = str(gx.Granite(crossed).fit(X)).splitlines()
-    places = [
-        next(place for place, line in enumerate(lines) if text in line)
-        for text in (
-            "The effect of a depends on b.",
-            "One curve per feature",
-            "all rows",
-            "Rows: 900",
-            "Next: g.report(X, y)",
-        )
-    ]
-    assert places == sorted(places)
-
-
 def test_the_tree_alone_begins_with_how_much_better():
     assert str(gx.Granite(crossed).fit(X).partition_).startswith("One curve per feature describes ")
 
@@ -50,12 +34,6 @@ def test_noise_is_said_to_be_noise_and_no_interval_is_told():
     assert text.startswith("M-plot and PDP differ by sampling noise only on 300 rows.")
     assert "100%" not in text.replace("100% ", "")
     assert "interval" not in text
-
-
-def test_small_tables_are_said_to_be_cross_validated():
-    text = str(gx.Granite(crossed).fit(X.head(300)))
-    assert "(cross-validated)" in text
-    assert "held-out" not in text
 
 
 def test_where_every_region_is_quiet_none_is_called_so():
@@ -88,18 +66,6 @@ def fit_of(**changes):
     g = gx.Granite(crossed).fit(X)
     result = fitted_view(g).result
     return printed_result(replace(result, **changes), g.diagnostics_), result
-
-
-def test_regions_that_the_judging_rows_do_not_see_are_doubted_in_the_first_sentence():
-    _, result = fit_of()
-    unseen = replace(result.estimate, remaining=math.nan, low=math.nan, high=math.nan)
-    printed, _ = fit_of(estimate=unseen)
-    text = printed.document({}, with_finding=True).text()
-    assert text.startswith(
-        "The search found 2 regions (first split: b), but on the 300 held-out rows "
-    )
-    assert "depends on" not in text
-    assert "predictions rise" not in text
 
 
 def test_doubts_come_first_and_are_never_cut_off():

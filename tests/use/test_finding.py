@@ -34,38 +34,6 @@ def test_two_directions_are_two_shapes_though_no_value_occurs_twice():
     assert third.endswith("300 held-out rows).")
 
 
-def test_two_strengths_are_one_shape():
-    g = fitted(lambda X: X["dose"] * (1 + 2 * X["group"]) + X["age"])
-    second = str(g).splitlines()[1]
-    assert second.startswith("dose shifts the prediction by up to ")
-    assert " where group = 1, by up to " in second
-    assert second.endswith(" where group = 0.")
-
-
-def test_nothing_to_explain():
-    text = str(fitted(lambda X: X["dose"] + X["age"]))
-    assert text.splitlines()[:2] == [
-        "No interactions: every row follows the average curves.",
-        "One curve per feature describes the whole model.",
-    ]
-
-
-def test_effects_on_a_probability_are_said_to_be_so():
-    from sklearn.linear_model import LogisticRegression
-
-    y = pd.Series((X["dose"] * X["group"] + X["age"] > 0).astype(int), name="cured")
-    products = X.assign(product=X["dose"] * X["group"])
-    model = LogisticRegression().fit(products, y)
-    g = gx.Granite(
-        lambda frame: model.predict_proba(frame.assign(product=frame["dose"] * frame["group"]))[
-            :, 1
-        ],
-        response="probability",
-    ).fit(X, y)
-    assert " on the predicted probability depend" in str(g).splitlines()[0]
-    assert "rows stray (points)" in str(g)
-
-
 def test_printing_never_asks_the_model(tmp_path):
     asked = []
 
@@ -88,15 +56,6 @@ def test_a_loaded_fit_prints_the_same(tmp_path):
     again = gx.load(tmp_path / "fit.json")
     assert str(again) == str(g)
     assert "control (group = 0)" in str(again)
-
-
-def test_importance_questions_name_both_and_why():
-    y = X["dose"] * X["group"]
-    model = lambda frame: np.asarray(frame["dose"] * frame["group"])  # noqa: E731
-    text = str(gx.Granite(model, "pfi-risk").fit(X, y))
-    first = text.splitlines()[0]
-    assert first.startswith("PFI and pure risk importance differ most for ")
-    assert "Why: features" in first
 
 
 @pytest.mark.parametrize("names", [{0: "off"}, {}])
