@@ -192,6 +192,17 @@ def test_a_range_beside_it_is_told_by_strength_and_a_tiny_one_without_a_figure()
     )
 
 
+def test_where_a_shape_is_stronger_in_a_part_of_its_rows_that_is_said():
+    rows = X.assign(b=rng.random(len(X)) < 0.7, c=rng.integers(0, 2, len(X)))
+
+    def steeper(frame):
+        return np.where(frame["b"], frame["a"] * (1 + 3 * frame["c"]), -2 * frame["a"])
+
+    assert finding(gx.Granite(steeper).fit(rows)).details == (
+        "Where b = True, the prediction rises with a, more strongly where c = 1. Where b = False, it falls."
+    )
+
+
 def test_a_region_says_what_is_its_own(g):
     facts = FitFacts(fitted_view(g).result, g.diagnostics_)
     output = output_words(facts.fitted.model)
