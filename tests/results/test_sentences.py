@@ -181,10 +181,14 @@ def test_the_paper_s_options_have_no_such_line():
 
 def test_a_range_beside_it_is_told_by_strength_and_a_tiny_one_without_a_figure():
     g = gx.Granite(lambda frame: frame["a"] * (1.0 + 3.0 * frame["b"]) + frame["c"]).fit(X)
+    said = finding(g).details
     assert re.fullmatch(
-        r"a shifts the prediction by up to \S+ where b = 1, by up to \S+ where b = 0\.",
-        finding(g).details,
+        r"a shifts the prediction by up to \S+ where b = 1, by up to \S+ where b = 0\.", said
     )
+    for fact in said.facts:
+        (curve,) = (curve for curve in g.curves_.of("a") if curve.regions == fact.regions)
+        ends = np.flatnonzero(curve.shares > 0)[[0, -1]]
+        assert fact.error == pytest.approx(curve.errors[ends].sum())
     g = gx.Granite(lambda frame: frame["a"] * frame["b"] + 0.001 * frame["a"] + frame["c"]).fit(X)
     assert re.fullmatch(
         r"a shifts the prediction by up to \S+ where b = 1, hardly at all where b = 0\.",
