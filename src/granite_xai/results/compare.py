@@ -651,9 +651,9 @@ class Comparison(Printable):
         else:
             measure = f"the importance of {shortened(plain(finding.set))}"
         write = share if finding.measure == "fraction" else amount
-        both = np.array([finding.value, finding.value - finding.difference])
-        both[np.abs(both) < SHOWN_AS_NOTHING * np.abs(both).max()] = 0.0
-        in_case, in_first = map(write, both.tolist())
+        figures = np.array([finding.value, finding.value - finding.difference])
+        figures[np.abs(figures) < SHOWN_AS_NOTHING * np.abs(figures).max()] = 0.0
+        in_case, in_first = map(write, figures.tolist())
         sentence = (
             f"Region {finding.region} ({title}): {measure} is {in_case} in {plain(finding.case)}, "
             f"{in_first} in {plain(self.names[0])}"

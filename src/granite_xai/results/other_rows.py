@@ -143,10 +143,10 @@ class AgainstFit:
             Of coalitions, see `by_coalitions`.
         """
         read = {term.visible for terms in effect.terms for term in terms}
-        if not effect.masking.redraws and not any(isinstance(each, Change) for each in read):
+        if not effect.masking.redraws and not any(isinstance(visible, Change) for visible in read):
             # Hidden values are those of a baseline, which the fit chose.
-            asked = ask_about(self.result, [effect], self.rows).outputs[0]
-            return regional_part(effect, asked, positions, region=self.region, name=name)
+            evaluations = ask_about(self.result, [effect], self.rows).outputs[0]
+            return regional_part(effect, evaluations, positions, region=self.region, name=name)
         coalitions = [visible for visible in read if isinstance(visible, frozenset)]
         n_distinct = sum(len(self.rows.table.distinct(visible)[1]) for visible in coalitions)
         n_recombined = n_distinct * len(self.references)
@@ -266,9 +266,13 @@ class AgainstFit:
             return np.zeros(len(self.rows))
         paths = []
         for rows in (references, self.rows):
-            asked = learned.asks(rows.table)
+            hybrids = learned.asks(rows.table)
             predictions = self.result.model.recombined(
-                asked.base, asked.base_rows, asked.donor, asked.donor_rows, sorted(asked.columns)
+                hybrids.base,
+                hybrids.base_rows,
+                hybrids.donor,
+                hybrids.donor_rows,
+                sorted(hybrids.columns),
             )
             paths.append(learned.fact(rows.table, predictions))
         of_references, of_others = paths

@@ -483,9 +483,9 @@ def _largest_difference(facts: FitFacts, unit: OutputUnit) -> Sentence:
     differ = f"{_both_titles(facts.question)} differ most for {feature_text(feature)}"
     why = f"Why: {_reason(facts)}."
     if root.first:  # sensitivity and risk: one value of each explanation for all rows
-        both = root.first[number], root.second[number]
-        stated = [Fact("importance", value, feature=feature, rows=figures.rows) for value in both]
-        return Sentence(f"{differ}: {' and '.join(map(amount, both))}. {why}", stated)
+        sizes = root.first[number], root.second[number]
+        stated = [Fact("importance", value, feature=feature, rows=figures.rows) for value in sizes]
+        return Sentence(f"{differ}: {' and '.join(map(amount, sizes))}. {why}", stated)
     size = figures.size([root.by_set[number]])
     fact = Fact("difference", size, feature=feature, rows=figures.rows)
     by = _spread(figures, size, unit)
@@ -810,16 +810,17 @@ def _two_shapes(
     where = _where(facts, first)
     rule = facts.rule(first)
     alone = [curve for curve in first if facts.rule([curve]) == rule]
-    told = alone or first
-    strongest = max(told, key=lambda curve: curve.range)
-    weakest = min(told, key=lambda curve: curve.range)
+    curves = alone or first
+    strongest = max(curves, key=lambda curve: curve.range)
+    weakest = min(curves, key=lambda curve: curve.range)
     emphasis = ""
     if _is_stronger(strongest, weakest):
-        own = [part for part in facts.rule([strongest]).conditions if part not in rule.conditions]
-        where_stronger = rule_in_sentence(Rule(tuple(own)), facts.vocabulary)
+        conditions = facts.rule([strongest]).conditions
+        further = Rule(tuple(part for part in conditions if part not in rule.conditions))
+        where_stronger = rule_in_sentence(further, facts.vocabulary)
         emphasis = f", more strongly where {where_stronger}"
         stated += [_range(strongest), _range(weakest)]
-    does = _does(facts, told[0], unit)
+    does = _does(facts, curves[0], unit)
     does_elsewhere = _does(facts, second[0], unit, is_named=False)
     text = f"Where {where}, {subject} {does}{emphasis}. Where {_where(facts, second)}, it {does_elsewhere}."
     return Sentence(text, stated)
@@ -911,20 +912,22 @@ def region_sentences(facts: FitFacts, region: int, output: OutputWords) -> list[
         return [Sentence(text, [_spread_fact(facts.figures.leaves[region])])]
     if facts.curves is None:
         return []
-    own = []
+    of_region = []
     for curve in facts.curves.in_region(region):
         # Along a feature that the region itself is cut on the curve is that of more rows.
         shared = facts.rule([curve]).conditions
         conditions = facts.fitted.partition.rules[region].conditions
         own_cuts = [part[0] for part in conditions if part not in shared]
         if curve.label in facts.curves.differs and curve.label not in own_cuts:
-            own.append(curve)
-    own.sort(key=lambda curve: -curve.range)
-    contrasts = [_contrast(facts, curve, facts.curves.of(curve.label), output) for curve in own]
+            of_region.append(curve)
+    of_region.sort(key=lambda curve: -curve.range)
+    contrasts = [
+        _contrast(facts, curve, facts.curves.of(curve.label), output) for curve in of_region
+    ]
     contrasts = [sentence for sentence in contrasts if sentence][:MOST_CONTRASTS]
-    if contrasts or not own or own[0].range <= facts.flat:
+    if contrasts or not of_region or of_region[0].range <= facts.flat:
         return contrasts
-    largest = own[0]
+    largest = of_region[0]
     does = _does(facts, largest, output.unit)
     size = output.unit.effect(largest.range)
     by = "" if size in does else f", by up to {size}"

@@ -322,9 +322,9 @@ def _monotone(points: _Points) -> Shape | None:
     last = len(y) - 1
     rising = float(np.sign(_covariance(x, y, weights))) or 1.0
     verb = "rises" if rising > 0 else "falls"
-    told = Shape(verb, size=points.range, error=points.error_between(0, last))
+    monotone = Shape(verb, size=points.range, error=points.error_between(0, last))
     if _correlation(x, y, weights) ** 2 >= DESCRIBED:
-        return told
+        return monotone
     fits: list[tuple[float, str, int]] = []
     for kink in range(1, last):
         beyond = np.maximum(x - x[kink], 0.0)
@@ -344,7 +344,7 @@ def _monotone(points: _Points) -> Shape | None:
         if is_level and points.has_rows_beside(kink, kink) and points.is_clear(size, error):
             return points.shape(kind, [kink], size, error, is_about=True)
     missed = float(_errors_of_rising_fits(rising * y, weights)[0, last])
-    return told if missed <= _missable(points) else None
+    return monotone if missed <= _missable(points) else None
 
 
 def _missable(points: _Points) -> float:
