@@ -139,6 +139,22 @@ def test_the_first_split_on_the_main_feature_is_no_moderator_of_it():
     assert (found.first_split, found.features, found.moderators) == ("hr", ("hr",), ("day",))
 
 
+def test_where_no_further_split_removes_a_fifth_the_one_that_removes_most_is_named():
+    found = dependence_of(
+        figures(
+            ("hr",),
+            (NO_NODE, NO_NODE, "hr", 1.0, (100.0,)),
+            (0, NO_NODE, "day", 0.5, (16.0,)),
+            (1, 0, "", 0.25, (8.0,)),
+            (1, 1, "", 0.25, (8.0,)),
+            (0, NO_NODE, "temp", 0.5, (14.0,)),
+            (4, 2, "", 0.25, (8.0,)),
+            (4, 3, "", 0.25, (8.0,)),
+        )
+    )
+    assert (found.features, found.moderators) == (("hr",), ("day",))
+
+
 LINES = [
     SimpleNamespace(question="ice-pdp", region=-1, low=7.0, high=8.0),
     SimpleNamespace(question="ice-pdp", region=0, low=-1.0, high=4.0),

@@ -18,7 +18,7 @@ from granite_xai.fitting.fitted import fitted_view
 from granite_xai.fitting.stability import SplitStability, Stability
 from granite_xai.inference.estimate import DescribedShare, DescribedShares
 from granite_xai.models import RESPONSE
-from granite_xai.results.facts import FitFacts
+from granite_xai.results.facts import FitFacts, dependence_of
 from granite_xai.results.sentences import (
     finding_of,
     output_words,
@@ -207,12 +207,49 @@ def test_where_a_shape_is_stronger_in_a_part_of_its_rows_that_is_said():
     )
 
 
+def test_curves_that_lie_closer_than_what_matters_do_not_differ(g):
+    facts = FitFacts(fitted_view(g).result, g.diagnostics_)
+    (apart,) = facts.dependence.sizes
+    assert dependence_of(facts.figures, facts.curves, flat=0.9 * apart).features == ("a",)
+    assert dependence_of(facts.figures, facts.curves, flat=1.1 * apart).features == ()
+
+
 def test_a_region_says_what_is_its_own(g):
     facts = FitFacts(fitted_view(g).result, g.diagnostics_)
     output = output_words(facts.fitted.model)
     (falls,), (rises,) = (region_sentences(facts, region, output) for region in (0, 1))
     assert falls == "The prediction falls with a; where b = 1, it rises."
     assert rises == "The prediction rises with a; where b = 0, it falls."
+
+
+def test_the_largest_effect_of_a_region_comes_first_and_a_smaller_one_is_so_only():
+    def steeper(frame):
+        return np.asarray(frame["a"] * (1 + frame["b"]) + frame["c"] * (3 - 2 * frame["b"]))
+
+    g = gx.Granite(steeper).fit(X)
+    facts = FitFacts(fitted_view(g).result, g.diagnostics_)
+    larger, smaller = region_sentences(facts, 0, output_words(facts.fitted.model))
+    size = r"by up to \S+"
+    assert re.fullmatch(rf"The prediction rises with c, {size} \({size} where b = 1\)\.", larger)
+    assert re.fullmatch(
+        rf"The prediction rises with a, {size} only \({size} where b = 1\)\.", smaller
+    )
+
+
+def test_importances_differ_for_a_reason_and_inside_regions_within_an_interval():
+    g = gx.Granite(lambda frame: np.asarray(frame["a"] * frame["c"]), "sobol", max_depth=1)
+    said = finding(g.fit(X))
+    assert said.headline.endswith("Why: features interact.")
+    inside = said.benefit.facts[-1].value
+    low, high = map(float, re.search(r"95% interval (\S+)–(\S+), ", said.benefit).groups())
+    assert low <= inside <= high
+
+
+def test_every_row_of_the_table_is_accounted_for():
+    said = finding(gx.Granite(crossed, max_samples=200).fit(X)).rows
+    n_rows, n_search, n_held_out, n_unused = map(int, re.findall(r"\d+", said))
+    assert (n_rows, n_search) == (900, 200)
+    assert n_search + n_held_out + n_unused == n_rows
 
 
 # Doubts -----------------------------------------------------------------------------------------------
