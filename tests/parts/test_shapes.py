@@ -191,3 +191,10 @@ def test_words_without_the_feature_do_not_name_it():
     assert Shape("rises").words("") == "rises"
     assert Shape("peak", ("8",), is_about=True).words("") == "peaks at about 8"
     assert Shape("varies").words("hr", "21 bikes") == "varies along hr, by up to 21 bikes"
+
+
+@pytest.mark.parametrize(("n_behind", "kind"), [(7, "varies"), (9, "peak")])
+def test_a_turn_needs_a_twentieth_of_the_rows_on_either_side(n_behind, kind):
+    values = np.repeat(np.arange(5.0), [30, 30, 30, 60, n_behind])
+    effects = np.array([0.0, 0.2, 1.0, 4.0, -8.0])[values.astype(int)]
+    assert shape_of(curve(values, effects)).kind == kind
