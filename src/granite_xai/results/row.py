@@ -319,9 +319,8 @@ def explain_one(view: FittedGranite, x: Any, target: str = "") -> RowExplanation
     for curve, centre in in_region:
         if curve.column is not None:
             effects = _without_rounding(curve.added - centre, largest)
-            curve_of[frozenset({curve.column.position})] = replace(
-                curve, effects=effects, added=effects
-            )
+            centred = replace(curve, effects=effects, added=effects)
+            curve_of[frozenset({curve.column.position})] = centred
     references = fitted.table
     percentiles = np.full(len(added.players), np.nan)
     shares = np.full(len(added.players), np.nan)
