@@ -174,6 +174,8 @@ def test_values_of_a_local_effect_have_their_mean_size(g):
         for side, part in enumerate(in_scope.parts):
             expected = np.average(np.abs(part.values), axis=0, weights=in_scope.weights)
             assert in_scope.size_of(side) == pytest.approx(expected)
+            squares = np.average(np.square(part.values), axis=0, weights=in_scope.weights)
+            assert in_scope.root_mean_squares[side] == pytest.approx(np.sqrt(squares))
     assert values.scopes[0].predictions == pytest.approx(step(shown.table.native))
 
 
