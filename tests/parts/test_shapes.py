@@ -198,3 +198,8 @@ def test_a_turn_needs_a_twentieth_of_the_rows_on_either_side(n_behind, kind):
     values = np.repeat(np.arange(5.0), [30, 30, 30, 60, n_behind])
     effects = np.array([0.0, 0.2, 1.0, 4.0, -8.0])[values.astype(int)]
     assert shape_of(curve(values, effects)).kind == kind
+
+
+@pytest.mark.parametrize(("error", "kind"), [(0.2, "level, rises"), (0.4, "rises")])
+def test_a_kink_has_to_stand_out_from_the_errors_there_and_at_both_ends(error, kind):
+    assert shape_of(curve(NUMBERS, np.maximum(NUMBERS - 1, 0), error=error)).kind == kind
