@@ -234,6 +234,18 @@ def test_standard_errors_are_those_of_means_over_the_references(g, table):
     )
 
 
+def test_standard_errors_hold_how_rows_run_around_the_curve_and_its_own_mean(table):
+    """The curve of temp is steep for some rows: far from the mean that is most of its error."""
+    exact = gx.Resources(max_grid=None)
+    g = gx.Granite(model, max_depth=0, holdout=False, resources=exact).fit(table)
+    busy = np.where(table["hr"] > 12, 2.0, -1.0)
+    far = table["temp"].abs().idxmax()
+    around = (table["temp"][far] - table["temp"].mean()) * busy.std()
+    of_mean = busy.mean() * table["temp"].std()
+    known = np.hypot(around, of_mean) / np.sqrt(len(table))
+    assert g.explain_row(table.loc[[far]]).errors[1] == pytest.approx(known, rel=0.1)
+
+
 def test_a_level_that_the_model_refuses_is_blamed_and_not_its_dtype():
     """xgboost has no place for a category that it was not trained on; it speaks of dtypes."""
     xgboost = pytest.importorskip("xgboost")
