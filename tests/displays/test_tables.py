@@ -13,7 +13,6 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import granite_xai as gx
-from granite_xai.base.text import distinct_labels, drawable, shortened, wrapped
 
 HOSTILE = [
     "a_b^c",
@@ -289,22 +288,6 @@ def test_tex_never_sees_a_name(hostile):
         named = [text for text in figure.findobj(mpl.text.Text) if text.get_text()]
         assert named
         assert not any(text.get_usetex() for text in named)
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_words_are_harmless_and_short(name):
-    assert len(drawable(shortened(name))) <= 60 + 6 * len(name[:60])
-    assert len(shortened("m" * 100)) == 60
-    assert all(c.isprintable() for c in drawable(name))
-    figure = plt.figure()
-    text = figure.text(0, 0, wrapped(drawable(name), 12))
-    figure.canvas.draw()
-    assert not mpl.cbook.is_math_text(text.get_text())
-
-
-def test_long_names_that_differ_at_the_end_stay_different():
-    names = ["n" * 70 + "1", "n" * 70 + "2", "n" * 40 + "a" + "n" * 40, "n" * 40 + "b" + "n" * 40]
-    assert len(set(distinct_labels(names))) == 4
 
 
 def test_a_loaded_estimator_is_shown_like_the_saved_one(grown, toy, tmp_path):

@@ -16,7 +16,7 @@ from granite_xai.base.options import whole_number
 from granite_xai.base.text import drawable, wrapped
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.displays.shown import local_sides, shown_scopes, title_of
-from granite_xai.document.chart import GREY, FeatureAxis, level_counts, value_ranks
+from granite_xai.document.chart import GREY, level_counts, value_ranks
 from granite_xai.document.figure import (
     SMALL,
     Axes,
@@ -30,7 +30,7 @@ from granite_xai.document.figure import (
     tidy,
 )
 from granite_xai.results.values import Scope, Values, chosen_question
-from granite_xai.tables import LABELLED, Column, Table
+from granite_xai.tables import Column, Table
 
 MOST_FEATURES = 20
 MOST_NAMES = (
@@ -231,18 +231,17 @@ class OverviewDisplay(Drawn):
         """
         lines = []
         for number, column in enumerate(self.columns):
-            texts = FeatureAxis(column).names(column.levels)
-            if column.kind in LABELLED:
-                texts = [str(level) for level in column.levels]
-            numbers = [None] * len(texts)
-            if column.kind == "numeric":
-                numbers = column.levels.tolist()
+            is_number = column.kind == "numeric"
+            values = (
+                column.levels.tolist() if is_number else [str(level) for level in column.levels]
+            )
+            values.append(None)  # missing: the code -1
             for scope in self.scopes:
                 for row in scope.rows.tolist():
-                    code = column.codes[row]  # of a missing value -1, the last entry
+                    value = values[column.codes[row]]
+                    cells = (value, None) if is_number else (None, value)
                     head = (column.name, scope.region, scope.rule, row)
-                    value = ([*numbers, None][code], [*texts, None][code])
-                    lines.append((*head, *value, float(self.effects[row, number])))
+                    lines.append((*head, *cells, float(self.effects[row, number])))
         return framed("feature region rule row x level effect", lines, self.table)
 
 

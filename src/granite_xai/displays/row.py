@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from granite_xai.base.numbers import count, share, with_minus
 from granite_xai.base.options import whole_number
 from granite_xai.base.text import MISSING, distinct_labels, drawable, shortened
-from granite_xai.base.typing import FloatArray
+from granite_xai.curves.shared import SharedCurve
 from granite_xai.document.chart import BLUE, GREY, ORANGE, Chart, FeatureAxis, Mark
 from granite_xai.document.figure import (
     SMALL,
     Axes,
     Drawn,
-    Palette,
     drawn_labels,
     grid_of,
     paint,
@@ -77,24 +76,20 @@ class RowDisplay(Drawn):
             fills its panel.
         """
         row = self.explanation
-        curves = [(i, row.curves[i]) for i in row.order.tolist()]
-        chosen = [
-            (i, curve.column, curve.effects)
-            for i, curve in curves
-            if curve is not None and curve.column is not None
-        ][: self.max_features]
+        is_drawn = [curve is not None and curve.column is not None for curve in row.curves]
+        chosen = [place for place in row.order.tolist() if is_drawn[place]][: self.max_features]
         grid = grid_of(ax, 1 + len(chosen), 2.2, 3)
         bars = min(len(row.sets), MOST_BARS) + 3
         size = (max(6.0, 3.6 * grid[1]), max(3.0, 0.3 * bars + 1.2) * grid[0] + 0.4)
         drawn = sheet(ax, range(1 + len(chosen)), grid, size)
-        _draw_waterfall(drawn.axes[0], row, drawn.palette)
+        _draw_waterfall(drawn.axes[0], row)
         panels = drawn.axes[1:]
-        for panel, (i, column, effects) in zip(panels, chosen, strict=True):
-            _draw_curve(panel, row, i, column, effects)
+        for panel, place in zip(panels, chosen, strict=True):
+            _draw_curve(panel, row, place)
         if share_scale and chosen:
-            limits = [panel.get_ylim() for panel in panels]
+            lows, highs = zip(*(panel.get_ylim() for panel in panels), strict=True)
             for panel in panels:
-                panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+                panel.set_ylim(min(lows), max(highs))
         return self._keep(drawn, ax, drawable(row.sentences()[0]))
 
     def frame(self) -> Any:
@@ -102,28 +97,26 @@ class RowDisplay(Drawn):
         return self.explanation.frame()
 
 
-def _draw_waterfall(ax: Axes, row: RowExplanation, palette: Palette) -> None:
+def _draw_waterfall(ax: Axes, row: RowExplanation) -> None:
     """One bar a set from where the last one ended, the strongest first; interactions at the end."""
     tidy(ax)
     ax.use_sticky_edges = False
     strongest = row.order[:MOST_BARS]
     weaker = row.order[MOST_BARS:]
     labels = drawn_labels(row.sets, 18)
-    names = [f"{labels[i]} = {_value(row, i, 14)}" for i in strongest]
-    lengths = [float(length) for length in row.contributions[strongest]]
+    bars = [(f"{labels[i]} = {_value(row, i, 14)}", row.contributions[i]) for i in strongest]
     if len(weaker):
-        names.append(count(len(weaker), "other"))
-        lengths.append(float(row.contributions[weaker].sum()))
-    names.append(TOGETHER)
-    lengths.append(float(row.rest))
-    start = float(row.mean)
-    for place, length in enumerate(lengths):
+        bars.append((count(len(weaker), "other"), row.contributions[weaker].sum()))
+    bars.append((TOGETHER, row.rest))
+    end = row.mean
+    for place, (_, length) in enumerate(bars):
+        start = end
         end = start + length
         color = ORANGE if length < 0 else BLUE
         ax.barh(place, length, left=start, height=0.7, color=color, zorder=3)
         ax.plot([end, end], [place, place + 1], color=GREY, linewidth=0.7, zorder=2)
         ax.annotate(
-            row.unit.signed_effect(length, bare=True),
+            row.unit.signed_effect(float(length), bare=True),
             (max(start, end), place),
             xytext=(3, 0),
             textcoords="offset points",
@@ -131,11 +124,10 @@ def _draw_waterfall(ax: Axes, row: RowExplanation, palette: Palette) -> None:
             va="center",
             zorder=4,
         )
-        start = end
     ax.axvline(row.mean, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
     ax.axvline(row.prediction, color=GREY, linewidth=0.8, zorder=1)
-    ax.set_yticks(range(len(names)), names, fontsize=SMALL)
-    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_yticks(range(len(bars)), [name for name, _ in bars], fontsize=SMALL)
+    ax.set_ylim(len(bars) - 0.4, -0.6)
     ax.margins(x=0.16)
     ax.locator_params(axis="x", nbins=5)
     noun = row.unit.noun
@@ -156,14 +148,16 @@ def _value(row: RowExplanation, i: int, width: int) -> str:
     return drawable(distinct_labels(names, width)[0])
 
 
-def _draw_curve(ax: Axes, row: RowExplanation, i: int, fitted: Column, effects: FloatArray) -> None:
+def _draw_curve(ax: Axes, row: RowExplanation, i: int) -> None:
     """The region's curve of one feature, at values that occur in the region, and the row on it."""
+    curve = cast(SharedCurve, row.curves[i])
+    fitted = cast(Column, curve.column)
     column = row.references.columns[fitted.position]
     name = distinct_labels(row.references.names, 30)[column.position]
     axis = FeatureAxis(column, name, most_places=len(column.levels))
     own = row.table.columns[column.position]
     occurs = np.append(True, np.isin(fitted.levels, column.levels))
-    y = axis.at_places(effects[occurs])
+    y = axis.at_places(curve.effects[occurs])
     texts = [MISSING if group[0] < 0 else None for group in axis.groups]
     joined = axis.ordered and len(y) > 2
     line = Mark("line", "region", np.array(axis.x), y, texts, joined=joined, color=GREY)

@@ -148,7 +148,12 @@ class PartitionDisplay(Drawn):
         """Draw the tree, in a new figure or in the Axes ``ax``."""
         leaves = [box for box in self.boxes if box.region is not None]
         levels = 1 - min(box.y for box in self.boxes)
-        width = max(6.0, self._leaf_width * len(leaves) + 0.3)
+        # Neither boxes nor conditions of neighbours touch; those of siblings stand nearer to each other than boxes do.
+        conditions = "\n".join(self.labels).split("\n")
+        texts = "\n".join(box.text for box in self.boxes).split("\n")
+        on_edges = LETTER * max(map(len, conditions)) / (1.0 - ON_EDGE) + 0.15
+        in_boxes = LETTER * max(map(len, texts)) + 0.35
+        width = max(6.0, max(LEAST_WIDTH, on_edges, in_boxes) * len(leaves) + 0.3)
         drawn = sheet(ax, [0], (1, 1), (width, HEIGHT * levels + 0.5))
         axes = drawn.axes[0]
         self._draw(axes, drawn.palette)
@@ -165,18 +170,6 @@ class PartitionDisplay(Drawn):
         else:
             finding = "one region. The explanations agree."
         return self._keep(drawn, ax, f"{self.explanations}: {finding}")
-
-    @property
-    def _leaf_width(self) -> float:
-        """Inches of a leaf, so that neither boxes nor conditions of neighbours touch.
-
-        Conditions of two siblings stand nearer to each other than their boxes do.
-        """
-        conditions = "\n".join(self.labels).split("\n")
-        texts = "\n".join(box.text for box in self.boxes).split("\n")
-        on_edges = LETTER * max(map(len, conditions)) / (1.0 - ON_EDGE)
-        in_boxes = LETTER * max(map(len, texts)) + 0.2
-        return max(LEAST_WIDTH, on_edges + 0.15, in_boxes + 0.15)
 
     def _draw(self, ax: Axes, palette: Palette) -> None:
         """Edges as thick as the heterogeneity below them, conditions on them, boxes over their ends."""

@@ -252,9 +252,9 @@ def both_explanations(source: Source) -> Figure | None:
     resolved = source.fitted.questions[0]
     names = [resolved.question.first.name, resolved.question.second.name]
     sides = [number for number, name in enumerate(names) if name not in ("ice", "pdp")]
-    if source.values is None or not sides or resolved.first.behavior.key != "local":
+    if not source.explained or not sides or resolved.first.behavior.key != "local":
         return None
-    explained = source.values.of_question(resolved)
+    explained = source.explained[0]
     for number in np.argsort(-explained.scopes[0].gaps, kind="stable"):
         if explained.sets[number] in [(label,) for label in source.drawn]:
             others = {
@@ -307,7 +307,7 @@ def overview_figure(source: Source) -> Figure | None:
     is_of_columns = all(len(players) == 1 and len(next(iter(players))) == 1 for players in sets)
     if values is None or resolved.first.behavior.key != "local" or not is_of_columns:
         return None
-    explained = values.of_question(resolved)
+    explained = source.explained[0]
     sizes = explained.scopes[0].size_of(0)
     order = np.argsort(-sizes, kind="stable")
     strongest = order[:MOST_STRIPS]

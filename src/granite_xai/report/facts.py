@@ -7,6 +7,7 @@ import platform
 import re
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -34,7 +35,7 @@ from granite_xai.regions import Rule, rule_conditions, rule_words
 from granite_xai.results.facts import FitFacts
 from granite_xai.results.profile import profile
 from granite_xai.results.sentences import FitFinding, OutputWords, finding_of
-from granite_xai.results.values import Values
+from granite_xai.results.values import Explained, Values
 from granite_xai.search.problem import GivenRules
 
 VERSION = 4  # of the facts
@@ -120,6 +121,13 @@ class Source:
     def curves(self) -> SharedCurves:
         """The curves that describe the model."""
         return self.fitted.shared_curves.value
+
+    @cached_property
+    def explained(self) -> list[Explained]:
+        """Both sides of each question in every scope; none of a fit that was loaded."""
+        if self.values is None:
+            return []
+        return [self.values.of_question(question) for question in self.fitted.questions]
 
     @property
     def drawn(self) -> list[str]:
@@ -383,7 +391,11 @@ def _conditions(source: Source, rule: Rule) -> list[list[str]]:
 
 def _regions(source: Source) -> list[dict[str, Any]]:
     """The regions: number and name, rule (``rule``: exact), rows (``profile``: who they are) and figures."""
-    who = _profiles(source)
+    who: list[Sequence[str]] = [()] * len(source.fitted.partition)
+    if source.values is not None:
+        of_rows = source.values.by_row()
+        unit = source.output.unit
+        who = [profile(source.fitted, region, *of_rows, unit) for region in range(len(who))]
     return [
         {
             "region": region.index,
@@ -396,21 +408,9 @@ def _regions(source: Source) -> list[dict[str, Any]]:
             "mean": number_or_none(float(source.curves.means[region.index])),
             "disagreement": number_or_none(region.disagreement),
             "stop_reason": region.stop_reason,
-            "profile": who[region.index],
+            "profile": list(who[region.index]),
         }
         for region in source.fitted.partition
-    ]
-
-
-def _profiles(source: Source) -> list[list[str]]:
-    """Who is in each region, in sentences; empty where the rows are not known."""
-    if source.values is None:
-        return [[] for _ in source.fitted.partition]
-    predictions, target, losses = source.values.by_row()
-    unit = source.output.unit
-    return [
-        list(profile(source.fitted, region, predictions, target, losses, unit))
-        for region in range(len(source.fitted.partition))
     ]
 
 
@@ -450,11 +450,8 @@ def value_facts(source: Source) -> list[dict[str, Any]]:
     ``scopes`` has all rows (``region`` None) and each region, with ``first``, ``second`` and ``difference`` by feature:
     root mean squares of local effects, the number itself of others.
     """
-    if source.values is None:
-        return []
     entries = []
-    for resolved in source.fitted.questions:
-        explained = source.values.of_question(resolved)
+    for resolved, explained in zip(source.fitted.questions, source.explained, strict=False):
         question = resolved.question
         sizes = _without_rounding([scope.root_mean_squares for scope in explained.scopes], ROUNDING)
         gaps = _without_rounding([scope.gaps for scope in explained.scopes], ROUNDING**2)
@@ -494,9 +491,9 @@ def feature_facts(source: Source) -> list[dict[str, Any]]:
     ``hidden_in_regions``: the same inside the regions, from held-out rows where there are some.
     """
     figures = source.known.figures
-    if source.values is None or figures is None:
+    if not source.explained or figures is None:
         return []
-    explained = source.values.of_question(source.fitted.questions[0])
+    explained = source.explained[0]
     average = _without_rounding(np.abs(explained.scopes[0].root_mean_squares[1]), ROUNDING)
     hidden = np.array(figures.root.by_set)
     inside = np.nan_to_num(figures.by_set_inside_regions())
@@ -627,9 +624,25 @@ def _made(source: Source, seconds: float) -> dict[str, Any]:
     of_fit = diagnostics["model"]
     usage = getattr(source.fitted.model, "usage", None)  # with what the report itself asked
     n_search, n_held_out, n_available = _row_counts(source)
+    # The question, and the options that differ from the defaults.
+    options = granite.get_params(deep=False)
+    defaults = type(granite)(None).get_params(deep=False)
+    is_told = {name: repr(option) != repr(defaults[name]) for name, option in options.items()}
+    is_told |= {"question": True, "model": False}
+    times = {
+        "fit": diagnostics.get("seconds", {}).get("total"),
+        "model": of_fit.get("seconds"),
+        "report": seconds,
+    }
+    versions = {"python": platform.python_version()}
+    library = type(granite.model).__module__.partition(".")[0]
+    is_library = library in sys.modules and library not in NOT_LIBRARIES
+    for package in (*PACKAGES, *[library] * is_library):
+        with suppress(PackageNotFoundError, ValueError):
+            versions[package] = version(package)
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "settings": _settings(granite),
+        "settings": {name: _setting_text(options[name]) for name in options if is_told[name]},
         "model": "not given" if granite.model is None else _setting_text(granite.model),
         "explained": plain(source.fitted.model.label),
         "rows": n_search,
@@ -640,42 +653,11 @@ def _made(source: Source, seconds: float) -> dict[str, Any]:
         "evaluations": (diagnostics.get("evaluations") or {}).get("path"),
         "model_calls": of_fit["calls"] if usage is None else usage.calls,
         "model_rows": of_fit["rows"] if usage is None else usage.rows,
-        "seconds": {
-            "fit": _three_decimals(diagnostics.get("seconds", {}).get("total")),
-            "model": _three_decimals(of_fit.get("seconds")),
-            "report": _three_decimals(seconds),
-        },
-        "versions": _versions(granite.model),
+        "seconds": {name: None if time is None else round(time, 3) for name, time in times.items()},
+        "versions": versions,
     }
-
-
-def _three_decimals(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 3)
-
-
-def _settings(granite: Any) -> dict[str, str]:
-    """The question, and the options that differ from the defaults."""
-    defaults = type(granite)(None).get_params(deep=False)
-    settings = {}
-    for name, setting in granite.get_params(deep=False).items():
-        is_default = repr(setting) == repr(defaults[name])
-        if name != "model" and (name == "question" or not is_default):
-            settings[name] = _setting_text(setting)
-    return settings
 
 
 def _setting_text(setting: Any) -> str:
     # Where an object lies in memory tells nobody anything, and differs from run to run.
     return shortened(plain(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(setting))), 200)
-
-
-def _versions(model: Any) -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    library = type(model).__module__.partition(".")[0]
-    packages = list(PACKAGES)
-    if library in sys.modules and library not in NOT_LIBRARIES:
-        packages.append(library)
-    for package in packages:
-        with suppress(PackageNotFoundError, ValueError):
-            versions[package] = version(package)
-    return versions

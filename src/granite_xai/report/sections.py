@@ -497,13 +497,23 @@ def made_block(facts: Mapping[str, Any]) -> Fold:
 
 
 def document_of(source: Source, facts: Mapping[str, Any], sections: Sequence[Section]) -> Document:
-    """The report without its pictures, for a terminal and for Markdown."""
+    """The report without its pictures, for a terminal and for Markdown; of a card texts have its sentences."""
     blocks: list[Block] = [Paragraph(facts["title"])]
     blocks += [block for block in opening(source, facts) if isinstance(block, Paragraph)]
     blocks.append(Paragraph(facts["finding"]["curves"]))
-    blocks += _tree_blocks(source)
+    printed = printed_result(source.fitted, source.granite.diagnostics_)
+    tree = printed.named_tree(source.fitted.partition.region_names)
+    if tree is not None:
+        blocks.append(tree)
     for section in sections:
-        parts = [part for block in section.blocks for part in _in_text(block)]
+        parts: list[Block] = []
+        for block in section.blocks:
+            if isinstance(block, Card):
+                label = RegionLabel(block.region, block.label)
+                said = [part.text for part in block.blocks if isinstance(part, Paragraph)]
+                parts.append(Paragraph(f"{label}: {' '.join(said)}"))
+            elif not isinstance(block, Figure | Fold):
+                parts.append(block)
         if section.is_read and parts:
             blocks.append(Fold(section.title, parts))
     made = facts["made"]
@@ -514,21 +524,3 @@ def document_of(source: Source, facts: Mapping[str, Any], sections: Sequence[Sec
         )
     )
     return Document(blocks)
-
-
-def _tree_blocks(source: Source) -> list[Block]:
-    """The tree as print shows it."""
-    result = source.fitted
-    printed = printed_result(result, source.granite.diagnostics_)
-    tree = printed.named_tree(result.partition.region_names)
-    return [] if tree is None else [tree]
-
-
-def _in_text(block: Block | Figure | Card) -> list[Block]:
-    """What texts say of a block of the page: of a figure what its caption says, of a card its sentences."""
-    if isinstance(block, Figure):
-        return []
-    if isinstance(block, Card):
-        sentences = [part.text for part in block.blocks if isinstance(part, Paragraph)]
-        return [Paragraph(f"{RegionLabel(block.region, block.label)}: {' '.join(sentences)}")]
-    return [] if isinstance(block, Fold) else [block]
