@@ -14,7 +14,7 @@ The model is not asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -155,7 +155,23 @@ def noise_of(
         Whether its standard error is read; without, a question of sums costs half as much.
     """
     signed = SignedLines(evaluations.weights, signs.signs, STEP)
-    of_sets = list(_noise_of_sets(question, evaluations, signs, signed, has_interval))
+    n_observations = signs.n_observations
+    if question.has_masked_gaps:
+        of_sets = [
+            _noise_of_sums(gap, n_observations, has_interval)
+            for gap in question.gaps_along_signs(evaluations, signed)
+        ]
+    else:
+        lines = RegionWeights.along_signs(signed)
+        gaps = question.gaps(evaluations, lines)
+        if question.is_local:
+            sizes = question.cell_sizes(evaluations)
+            of_sets = [
+                _noise_of_rows(question, gap, np.minimum(of_gap, n_observations), signs, lines)
+                for gap, of_gap in zip(gaps, sizes, strict=True)
+            ]
+        else:
+            of_sets = [_noise_of_region(question, gap[0], n_observations) for gap in gaps]
     excess = sum(of_set.excess for of_set in of_sets)
     return Noise(
         by_set=np.array([of_set.plug_in for of_set in of_sets]),
@@ -164,7 +180,7 @@ def noise_of(
         excess=np.asarray(excess - np.mean(excess)),
         moved=np.asarray(sum(of_set.moved for of_set in of_sets)),
         mass=_with_and_against(evaluations.weights.sum() * signed.mass()),
-        n_observations=signs.n_observations,
+        n_observations=n_observations,
     )
 
 
@@ -176,27 +192,6 @@ class _SetNoise(NamedTuple):
     by_chance: FloatArray  # (P,)
     excess: FloatArray  # (P,)
     bias: float  # what chance adds to the disagreement
-
-
-def _noise_of_sets(
-    question: ResolvedQuestion,
-    evaluations: Evaluations,
-    signs: Signs,
-    signed: SignedLines,
-    has_interval: bool,
-) -> Iterator[_SetNoise]:
-    if question.has_masked_gaps:
-        for along_signs in question.gaps_along_signs(evaluations, signed):
-            yield _noise_of_sums(along_signs, signs.n_observations, has_interval)
-        return
-    lines = RegionWeights.along_signs(signed)
-    gaps = question.gaps(evaluations, lines)
-    if not question.is_local:
-        for gap in gaps:
-            yield _noise_of_region(question, gap[0], signs.n_observations)
-        return
-    for gap, sizes in zip(gaps, question.cell_sizes(evaluations), strict=True):
-        yield _noise_of_rows(question, gap, np.minimum(sizes, signs.n_observations), signs, lines)
 
 
 def _noise_of_sums(gap: AlongSigns, n_observations: int, has_interval: bool) -> _SetNoise:

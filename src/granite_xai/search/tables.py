@@ -121,12 +121,6 @@ class _Run(NamedTuple):
             np.subtract(sums[-1:, :-1], left_left, out=right[LEFT])
             np.subtract(sums[-1:, -1:] - left, right[LEFT], out=right[RIGHT])
 
-    def of_grids(self, of_parts: FloatArray) -> Iterator[tuple[int, FloatArray]]:
-        """The position of each grid, and what its parts leave, from (n_parts,)."""
-        by_grid = of_parts.reshape(*self.grids[0].shape, len(self.grids))
-        for number, position in enumerate(self.positions):
-            yield position, by_grid[..., number]
-
 
 @dataclass(frozen=True, eq=False)
 class Tables:
@@ -197,7 +191,9 @@ class Tables:
         for batch, remaining in zip(batches, of_batches, strict=True):
             ends = np.cumsum([run.n_parts for run in batch])
             for run, of_run in zip(batch, np.split(remaining, ends[:-1]), strict=True):
-                by_position.update(run.of_grids(of_run))
+                by_grid = of_run.reshape(*run.grids[0].shape, len(run.grids))
+                for number, position in enumerate(run.positions):
+                    by_position[position] = by_grid[..., number]
         return [by_position[position] for position in range(len(grids))]
 
     def _of_parts(self, runs: Sequence[_Run]) -> FloatArray:

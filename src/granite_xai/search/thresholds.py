@@ -121,16 +121,13 @@ def _decimals_around(middle: Fraction, digits: int) -> list[Decimal]:
     What separates the values is an interval around the midpoint, so if it holds any decimal of that
     many digits it holds one of these two.
     """
-    power = _magnitude(middle) - digits + 1
+    size = abs(middle)
+    magnitude = len(str(size.numerator)) - len(str(size.denominator))
+    if Fraction(10) ** magnitude > size:
+        magnitude -= 1  # now exactly ``floor(log10(|middle|))``
+    power = magnitude - digits + 1
     scaled = middle / Fraction(10) ** power
     return [Decimal(f"{number}e{power}") for number in (math.floor(scaled), math.ceil(scaled))]
-
-
-def _magnitude(number: Fraction) -> int:
-    """The exact ``floor(log10(|number|))``."""
-    size = abs(number)
-    guess = len(str(size.numerator)) - len(str(size.denominator))
-    return guess if Fraction(10) ** guess <= size else guess - 1
 
 
 def date_threshold(value: Instant, next_value: Instant) -> Instant:
