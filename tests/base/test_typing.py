@@ -1,26 +1,6 @@
-"""Types of arrays, and sets of features."""
+"""Sets of features."""
 
-from typing import get_args
-
-import numpy as np
-import pytest
-
-from granite_xai.base.typing import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    subsets,
-    union,
-    without,
-)
-
-
-@pytest.mark.parametrize(
-    ("array", "number"), [(FloatArray, np.float64), (IntArray, np.intp), (BoolArray, np.bool_)]
-)
-def test_arrays_hold_the_numbers_that_files_read_from_their_names(array, number):
-    assert get_args(get_args(array)[-1]) == (number,)
-
+from granite_xai.base.typing import subsets, union, without
 
 A, B, C = frozenset([0]), frozenset([1, 3]), frozenset([2])
 
