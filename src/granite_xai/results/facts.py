@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
@@ -239,6 +238,7 @@ class FitFacts:
         if self.outcome == "regions":
             self.dependence = dependence_of(self.figures, self.curves, self.flat)
         self.vocabulary: Vocabulary = vocabulary(partition.rules, fitted.table)
+        self._places = partition.places
 
     def shape(self, curve: SharedCurve) -> Shape:
         """What a curve does, beside all others."""
@@ -248,19 +248,13 @@ class FitFacts:
         """Whether two curves of a feature do different things."""
         return shapes_differ(first, second, (self.shape(first), self.shape(second)))
 
-    @cached_property
-    def _nodes(self) -> dict[int, tuple[Rule, frozenset[int]]]:
-        """Rule of every node, and the regions below it."""
-        places = self.fitted.partition.places
-        return {place.number: (place.rule, frozenset(place.regions)) for place in places}
-
     def rule(self, curves: Sequence[SharedCurve]) -> Rule:
         """The rule of the rows that some curves are of; where no node has just these, that of the largest curve."""
-        regions = frozenset(region for curve in curves for region in curve.regions)
-        for rule, below in self._nodes.values():
-            if below == regions:
-                return rule
-        return self._nodes[max(curves, key=lambda curve: curve.n_rows).node][0]
+        regions = {region for curve in curves for region in curve.regions}
+        for place in self._places:
+            if set(place.regions) == regions:
+                return place.rule
+        return self._places[max(curves, key=lambda curve: curve.n_rows).node].rule
 
 
 def _described(fitted: FitResult, n_search_rows: int) -> Described | None:
