@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 import granite_xai as gx
+from granite_xai.algebra import masked_model
 from granite_xai.algebra.conditional import _gain_by_chance, common_bins, fit_bins
 from granite_xai.algebra.copula import Copula, choose_sampler, learn_copula
 from granite_xai.algebra.disagreement import Disagreement, question
@@ -89,6 +90,15 @@ def test_a_masked_model_is_a_mean_over_the_rows_of_the_side(form, binned):
     values = masked.take(part).values(RegionWeights.whole(WEIGHTS[part]))
     alone = MaskedModel(predictions, bins=bins, ratios=ratios).take(part)
     np.testing.assert_allclose(values, alone.values(RegionWeights.whole(WEIGHTS[part])))
+
+
+def test_predictions_of_pairs_are_made_a_few_rows_at_a_time(monkeypatch):
+    regions = RegionWeights.sides(GOES_LEFT, WEIGHTS)
+    masked = MaskedModel(ONE_HOT, RIGHT, BINS, is_shown=True)
+    at_once = masked.means_of_each(lambda p, places: p**3 + places[:, None], regions)
+    monkeypatch.setattr(masked_model, "PAIRS_AT_ONCE", 20)
+    in_turn = masked.means_of_each(lambda p, places: p**3 + places[:, None], regions)
+    np.testing.assert_allclose(in_turn, at_once, rtol=1e-12)
 
 
 def test_rows_without_weight_read_the_others():
@@ -246,12 +256,18 @@ def test_sampled_effects_add_up_and_are_drawn_once():
     effect = shapley.resolve(table(20, 8), max_evaluations=30_000)
     assert effect.is_sampled
     assert len(effect.draws) in (8, 16, 32, 64)
+    everything = frozenset(range(8))
+    for draw in effect.draws:  # an order of arrival and its reverse
+        for terms in draw:
+            by_visible = {term.visible: factor for term, factor in terms.items()}
+            for visible, factor in by_visible.items():
+                assert by_visible[everything - visible] == -factor
     total: dict = {}
     for terms in effect.terms:
         for term, factor in terms.items():
             total[term.visible] = total.get(term.visible, 0.0) + factor
     total = {visible: factor for visible, factor in total.items() if abs(factor) > 1e-12}
-    assert total == {frozenset(range(8)): pytest.approx(1.0), frozenset(): pytest.approx(-1.0)}
+    assert total == {everything: pytest.approx(1.0), frozenset(): pytest.approx(-1.0)}
     again = shapley.resolve(table(35, 8, seed=1), pairs=len(effect.draws))
     assert again.terms == effect.terms
     with pytest.raises(
@@ -272,7 +288,7 @@ def test_columns_that_the_model_does_not_read_need_no_coalitions():
     # The same coalitions as of the three columns alone, but that with all of these everything is visible.
     alone = shapley.resolve(table(40, 3), pairs=0)
     for terms, summed in zip(combinations[:3], alone.attributions.values(), strict=True):
-        assert all(visible <= used or len(visible) == 14 for visible in terms)
+        assert all(visible < used or len(visible) == 14 for visible in terms)
         as_alone = {visible & used: factor for visible, factor in terms.items()}
         assert as_alone == pytest.approx(dict(summed.terms))
 
