@@ -120,6 +120,9 @@ class Granite(GraniteBase):
     estimate_ : Estimate or None
         Share left on the held-out rows, corrected for chance, with an interval: the number to quote. Without held-out
         rows that of the fitting rows, without an interval; None without a ``confidence_level``.
+    errors_ : ModelErrors or None
+        Errors of the model in every region, where y was given: on the rows of ``holdout=(X, y)``, otherwise on those of
+        the fit, where they are too small if the model was trained on them. Also columns of ``partition_.frame()``.
     outputs_ : tuple
         Names of the outputs, where all are explained.
     diagnostics_ : dict
@@ -512,6 +515,7 @@ def set_fitted_attributes(g: Granite, result: FitResult, diagnostics: dict[str, 
     attributes["partition_"] = result.partition
     attributes["remaining_"] = result.remaining
     attributes["estimate_"] = result.estimate
+    attributes["errors_"] = result.errors
     attributes["stability_"] = result.stability
     attributes["n_features_in_"] = result.table.n_columns
     attributes["outputs_"] = tuple(result.outputs)

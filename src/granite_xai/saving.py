@@ -30,7 +30,7 @@ and of what was found::
     disagreements, floors, exceeded      of the questions
     curves       `SharedCurves`: the distinct curves with their nodes, errors, bands and shares, which region has which,
                  means, shares described; null where all outputs are explained, each of which has its own
-    estimate, nodes, ledger, stability, path     as `FitResult` has them
+    estimate, nodes, ledger, errors, stability, path     as `FitResult` has them
     attributes   further fitted attributes, such as ``clusters_``
 
 What JSON has no type for is an object that says under ``"$"`` what it is (`_Plain`): an array, a tuple, a column of
@@ -111,6 +111,7 @@ from granite_xai.inference.estimate import (
     Estimate,
     EstimateLine,
 )
+from granite_xai.inference.model_errors import ErrorFigure, ModelErrors
 from granite_xai.inference.nodes import NodeFigure, NodeFigures
 from granite_xai.models import OutputAxis, Predictor, Scale, Usage, as_predictor, joint_predictor
 from granite_xai.regions import Partition
@@ -382,6 +383,7 @@ def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
         "estimate": result.estimate,
         "nodes": result.nodes,
         "ledger": result.ledger,
+        "errors": result.errors,
         "stability": result.stability,
         "path": result.path,
         "attributes": dict(result.learned),
@@ -613,6 +615,7 @@ def _read_result(
         estimate=kept["estimate"],
         nodes=kept["nodes"],
         ledger=kept["ledger"],
+        errors=kept["errors"],
         stability=kept["stability"],
         path=path,
         learned=kept["attributes"],
@@ -1079,7 +1082,7 @@ RECORDS: dict[str, type[Any]] = {
         # What was found
         Detached,
         *(SharedCurves, SharedCurve, RowCurves, Ledger, UntakenCut),
-        *(NodeFigures, NodeFigure, Stability, SplitStability),
+        *(ModelErrors, ErrorFigure, NodeFigures, NodeFigure, Stability, SplitStability),
         *(Estimate, EstimateLine, DescribedShares, DescribedShare, TreePath, PathStep),
     )
 }

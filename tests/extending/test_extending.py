@@ -14,6 +14,7 @@ from extending.display import ShareDisplay
 from extending.loss import HUBER, huber
 from extending.partitioner import Quarters
 from extending.question import pfi_sage
+from extending.weak_spots import WeakSpots
 from granite_xai.algebra.behavior import BEHAVIORS, LOSSES
 from strategies import paper
 
@@ -36,6 +37,18 @@ def registered(monkeypatch):
 def saved(obj, tmp_path, model):
     gx.save(obj, tmp_path / "saved.json")
     return gx.load(tmp_path / "saved.json", model=model)
+
+
+def test_weak_spots_are_where_the_model_errs():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 2))
+    y = X[:, 0] + rng.normal(size=800) * np.where(X[:, 1] > 0.5, 4.0, 1.0)
+    weak = gx.Granite(lambda X: X[:, 0] * (1 + X[:, 1]), partitioner=WeakSpots(1)).fit(X, y)
+    errors = weak.errors_.frame()
+    assert [str(region.rule).split()[0] for region in weak.partition_] == ["x1", "x1"]
+    assert errors["ratio"].max() > 2
+    with pytest.raises(gx.InputError, match="needs y"):
+        gx.Granite(lambda X: X[:, 0] * X[:, 1], partitioner=WeakSpots()).fit(X)
 
 
 @pytest.mark.usefixtures("registered")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from math import nan
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.algebra.behavior import CENSORED, Risk, risk_loss
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import Diagnostics, InputError
 from granite_xai.base.parallel import Meter, one_blas_thread, progress
@@ -35,6 +37,7 @@ from granite_xai.fitting.plan import (
 from granite_xai.fitting.remarks import causes, note_bins, note_floors
 from granite_xai.fitting.settings import Opened, Settings, collected, open_inputs
 from granite_xai.fitting.stability import Stability, affordable_pairs, halves, stability_of
+from granite_xai.inference.model_errors import Losses, ModelErrors, model_errors
 from granite_xai.inference.nodes import with_levels_of
 from granite_xai.search.growth import Tree
 from granite_xai.search.problem import GivenRules, PartitionResult
@@ -282,10 +285,61 @@ def _judged(result: FitResult, search: Search, held_out: Rows | None) -> FitResu
         )
         judged.append(replace(of_output, estimate=judgement.estimate, nodes=nodes))
     joint, *others = judged
+    is_given = isinstance(result.settings.holdout, tuple | list)
+    samples = [judging] if is_given or judging is sample else [sample, judging]
+    errors = _errors(result, samples, "given" if is_given else "fitting")
     return replace(
         joint,
         ledger=ledger_of(joint, search, judging),
-        outputs=dict(zip(result.outputs, others, strict=True)),
+        errors=errors,
+        outputs={
+            name: replace(of_output, errors=errors and errors.of_output(name))
+            for name, of_output in zip(result.outputs, others, strict=True)
+        },
+    )
+
+
+def _errors(result: FitResult, samples: Sequence[Sample], rows: str) -> ModelErrors | None:
+    """Errors of the model in the regions, where a target was given.
+
+    Parameters
+    ----------
+    result : FitResult
+    samples : sequence of Sample
+        Rows whose predictions are known: those that searched, and those that judge.
+    rows : "given" or "fitting"
+        Whose rows these are.
+    """
+    if any(sample.rows.y is None for sample in samples):
+        return None
+    behavior = result.questions[0].behavior
+    measure = "brier" if result.model.is_probability else "rmse"
+    loss = risk_loss("squared")
+    if result.model.is_survival:
+        loss = risk_loss(CENSORED)
+    elif isinstance(behavior, Risk) and behavior.loss not in (None, "squared", "brier"):
+        loss = risk_loss(behavior.loss)
+        measure = behavior.loss if isinstance(behavior.loss, str) else "loss"
+    of_outputs = []
+    for number, name in enumerate(result.outputs or [None]):
+        of_samples = [sample.outputs[number] for sample in samples]
+        predictions = np.concatenate([each.predictions for each in of_samples])
+        y = np.concatenate([np.asarray(each.y) for each in of_samples])
+        residuals = np.full(len(y), nan) if result.model.is_survival else y - predictions
+        of_outputs.append(Losses(loss.of_predictions(predictions, y), residuals, name))
+    all_rows = [sample.rows for sample in samples]
+    first_cluster = np.cumsum([0, *(int(each.clusters.max()) + 1 for each in all_rows)])
+    return model_errors(
+        of_outputs,
+        result.partition,
+        np.concatenate([result.partition.apply(each.table) for each in all_rows]),
+        np.concatenate([each.weights for each in all_rows]),
+        np.concatenate(
+            [each.clusters + n for each, n in zip(all_rows, first_cluster, strict=False)]
+        ),
+        measure=measure,
+        rows=rows,
+        level=result.level,
     )
 
 

@@ -18,6 +18,7 @@ from granite_xai.evaluations.evaluations import Sample
 from granite_xai.fitting.find import Path, Task
 from granite_xai.fitting.stability import Stability
 from granite_xai.inference.estimate import Estimate
+from granite_xai.inference.model_errors import ModelErrors
 from granite_xai.inference.nodes import NodeFigures
 from granite_xai.regions import Partition
 from granite_xai.regions.tree import Ledger
@@ -65,6 +66,8 @@ class FitResult(Task):
         Where all outputs are explained, the result of each in these regions.
     ledger : Deferred of Ledger
         What each split adds, and what further ones would.
+    errors : ModelErrors, optional
+        Of the model, where a target was given.
     from_file : FromFile, optional
         Of a fit that was loaded.
     """
@@ -84,6 +87,7 @@ class FitResult(Task):
     learned: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[Any, FitResult] = field(default_factory=dict)
     ledger: Deferred[Ledger] = field(default_factory=lambda: Deferred(Ledger, now=True))
+    errors: ModelErrors | None = None
     from_file: FromFile | None = None
 
     @property

@@ -19,6 +19,7 @@ from granite_xai.base.limits import Resources, model_row_budget, require_support
 from granite_xai.base.options import choose, real_number, unknown, whole_number
 from granite_xai.base.parallel import resolve_jobs
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.evaluations.probe import require_at_most
 from granite_xai.models import Predictor, Scale, for_table, read_scale
 from granite_xai.models.columns import allows_missing, read_input
 from granite_xai.models.targets import (
@@ -455,7 +456,7 @@ def open_inputs(
     labels = [question.label for question, _ in settings.questions]
     rows = Rows.of(
         table,
-        target_for(y, table, model, behaviors, labels, weights),
+        target_for(y, table, model, behaviors, labels, weights, record),
         weights,
         read_clusters(clusters, table),
         in_fixed_order=settings.level is not None,
@@ -479,8 +480,11 @@ def target_for(
     behaviors: Sequence[Behavior],
     labels: Sequence[str] = (),
     weights: FloatArray | None = None,
+    record: Diagnostics | None = None,
 ) -> FloatArray | None:
-    """The target as some behaviors need it, (n,) or (n, outputs); None where none of them does.
+    """The target as some behaviors need it, (n,) or (n, outputs).
+
+    Where none of them does, it serves to tell the model's errors: None where it cannot be read.
 
     Parameters
     ----------
@@ -495,6 +499,8 @@ def target_for(
         What the user calls the question of each behavior, for the message about a target that is missing.
     weights : array of shape (n_rows,), optional
         Of the rows, where some may be censored.
+    record : Diagnostics, optional
+        Gets a note on a target that is not needed and cannot be read.
     """
     needing = [place for place, behavior in enumerate(behaviors) if behavior.needs_y]
     label = "a question about risk"
@@ -511,7 +517,19 @@ def target_for(
                 argument="risk_loss",
                 hint="Leave risk_loss out: of survival it is the Brier score, with weights for censoring.",
             )
-    return read_target(y, table, model, bool(needing), probability_loss, label, weights)
+    is_needed = bool(needing)
+    target = read_target(y, table, model, is_needed, probability_loss, label, weights)
+    if is_needed or y is None:
+        return target
+    try:
+        target = read_target(y, table, model, weights=weights)
+        if target is not None:
+            require_at_most("y reaches", float(np.max(np.abs(target), initial=0.0)))
+        return target
+    except InputError as error:
+        if record is not None:
+            record.remember(f"Errors by region are not known, as y cannot be read: {error}")
+        return None
 
 
 def _model_on(table: Table, settings: Settings, record: Diagnostics) -> Predictor:

@@ -169,8 +169,8 @@ def facts_of(
     -------
     dict
         - ``version`` of these facts, and ``title``;
-        - ``finding``: ``outcome``, ``headline``, ``details``, ``benefit``, ``curves``, ``by_question``, ``doubts``,
-          ``notes``, ``warnings``, ``stability`` and ``main_feature``;
+        - ``finding``: ``outcome``, ``headline``, ``details``, ``benefit``, ``curves``, ``by_question``, ``errors``,
+          ``doubts``, ``notes``, ``warnings``, ``stability`` and ``main_feature``;
         - ``output``: its ``name`` and ``unit``, and whether it is a ``probability``;
         - ``about``: model, rows and score, a sentence each;
         - ``questions``: both explanations of each by name and meaning, and why they can differ;
@@ -196,6 +196,7 @@ def facts_of(
             "benefit": finding.benefit,
             "curves": finding.curves,
             "by_question": list(finding.by_question),
+            "errors": finding.errors,
             "doubts": [doubt[:1].upper() + doubt[1:] for doubt in finding.doubts],
             "notes": [note[:1].upper() + note[1:] for note in finding.notes],
             "warnings": list(granite.diagnostics_.get("warnings", [])),

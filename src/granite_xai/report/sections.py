@@ -156,6 +156,7 @@ def opening(source: Source, facts: Mapping[str, Any]) -> list[Block]:
         finding["details"],
         finding["benefit"],
         *finding["by_question"],
+        finding["errors"],
     ]
     blocks: list[Block] = [Lead(finding["headline"])]
     blocks += [Paragraph(sentence, "text") for sentence in sentences if sentence]

@@ -360,7 +360,8 @@ def region_columns(fitted: FitResult) -> dict[str, list[Any]]:
     -------
     dict of str to list
         mean_prediction, heterogeneity_overall (before: on all rows), heterogeneity (inside the region), with the ends
-        of its interval; NaN where a figure is not known.
+        of its interval; where the fit was given y, the error of the model by its name, with its interval, and bias. NaN
+        where a figure is not known.
     """
     figures = fitted.nodes[0]
     n_regions = len(fitted.partition)
@@ -371,6 +372,12 @@ def region_columns(fitted: FitResult) -> dict[str, list[Any]]:
         "heterogeneity_low": [math.nan] * n_regions,
         "heterogeneity_high": [math.nan] * n_regions,
     }
+    errors = fitted.errors
+    if errors is not None and not fitted.outputs:
+        columns[errors.measure] = [figure.value for figure in errors.of_regions]
+        columns[f"{errors.measure}_low"] = [figure.low for figure in errors.of_regions]
+        columns[f"{errors.measure}_high"] = [figure.high for figure in errors.of_regions]
+        columns["bias"] = [figure.bias for figure in errors.of_regions]
     lines = [] if fitted.estimate is None else fitted.estimate.lines
     for line in lines:
         if line.question == lines[0].question and line.region >= 0:

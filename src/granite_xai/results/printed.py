@@ -73,7 +73,7 @@ class PrintedResult:
         blocks: list[Block] = []
         if with_finding or self.tree is None:
             blocks += [Lead(finding.headline), Paragraph(finding.details)]
-        blocks += map(Paragraph, [finding.benefit, *finding.by_question])
+        blocks += map(Paragraph, [finding.benefit, *finding.by_question, finding.errors])
         tree = self.named_tree(names)
         if tree is not None:
             blocks += [tree, Paragraph(finding.curves)]
@@ -151,6 +151,10 @@ def _tree(fitted: FitResult, finding: FitFinding) -> Tree:
         noun = unit.on_scale.noun
         head = f"rows stray ({noun})" if noun else "rows stray"
         columns[-1] = (head, strays, partial(unit.spread, bare=True), largest_stray)
+    errors = fitted.errors
+    if errors is not None and not fitted.outputs:
+        values = [figure.value for figure in errors.figures]
+        columns.append((errors.measure.replace("rmse", "RMSE"), values, amount, math.nan))
     lines = []
     for number, (branch, depth, label, _) in enumerate(places):
         color = "" if label.number is None else region_color(label.number)

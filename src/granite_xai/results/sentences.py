@@ -223,6 +223,8 @@ class FitFinding:
         How much of the model curves describe; may be empty.
     curves : Sentence
         How many curves there are, which features differ by region and which do not; may be empty.
+    errors : Sentence
+        Where the model errs more than elsewhere; empty where nothing stands out of chance, or y is not known.
     by_question : tuple of Sentence
         One for each of several questions or outputs.
     doubts : tuple of Sentence
@@ -248,6 +250,7 @@ class FitFinding:
     details: Sentence
     benefit: Sentence
     curves: Sentence
+    errors: Sentence
     by_question: tuple[Sentence, ...]
     doubts: tuple[Sentence, ...]
     notes: tuple[Sentence, ...]
@@ -285,6 +288,7 @@ def finding_of(
         details=_details(facts, output),
         benefit=_benefit(facts),
         curves=_curves_line(facts),
+        errors=_errors(facts),
         by_question=_by_question(facts, output.unit),
         doubts=tuple(_doubts(facts)),
         notes=tuple(notes),
@@ -504,6 +508,43 @@ def _reason(facts: FitFacts) -> str:
     if share_without_interactions > 1.0 - HARDLY:
         return DEPEND
     return reason
+
+
+# Where the model errs ---------------------------------------------------------------------------------
+
+
+def _errors(facts: FitFacts) -> Sentence:
+    """The regions in which the model errs more than elsewhere, beyond chance; the worst first."""
+    errors = facts.fitted.errors
+    if errors is None:
+        return NOTHING
+    standing_out = sorted(
+        (figure for figure in errors.of_regions if figure.stands_out),
+        key=lambda figure: -figure.ratio,
+    )
+    parts = []
+    for figure in standing_out:
+        rule = facts.fitted.partition[figure.region].rule
+        where = f"where {rule_in_sentence(rule, facts.vocabulary)}"
+        of_output = "" if figure.output is None else f" of {plain(str(figure.output))}"
+        value = f"{_name_of_errors(errors.measure)} {amount(figure.value)}"
+        if not math.isnan(figure.low):
+            value += f", interval {amount(figure.low)} to {amount(figure.high)}"
+        parts.append(f"{figure.ratio:.1f} times as large{of_output} {where} ({value})")
+    if not parts:
+        return NOTHING
+    stated = [
+        Fact("error", figure.value, regions=(figure.region,), rows=errors.rows)
+        for figure in standing_out
+    ]
+    return Sentence(f"Errors of the model are {word_list(parts)} as elsewhere.", stated)
+
+
+def _name_of_errors(measure: str) -> str:
+    """As a reader calls them."""
+    return {"rmse": "RMSE", "brier": "Brier score", "log": "log loss"}.get(
+        measure, f"{measure} loss"
+    )
 
 
 # How much better --------------------------------------------------------------------------------------
@@ -1054,6 +1095,12 @@ def _rows(facts: FitFacts) -> Sentence:
     clipped = facts.diagnostics.get("scale", {}).get("clipped", 0.0)
     if clipped > 0.0:
         text += f" {share(clipped)} of the predictions lie on an end of the scale and are read beside it."
+    if facts.fitted.errors is not None and facts.outcome == "regions":
+        whose = "the rows of holdout=" if facts.fitted.errors.rows == "given" else "these rows"
+        text += f" {_name_of_errors(facts.fitted.errors.measure)} of the model is that on {whose}"
+        text += (
+            "." if whose != "these rows" else "; if the model was trained on them, it is too small."
+        )
     n_unused = n_rows - n_search - n_held_out
     if n_unused > 0:
         text += f" {n_unused:,} were not used."

@@ -121,6 +121,27 @@ class Problem:
         return self.sample.rows.weights
 
     @property
+    def predictions(self) -> FloatArray:
+        """Of each row, (n_rows,); of several outputs those of the first."""
+        return self.sample.outputs[0].predictions
+
+    @property
+    def target(self) -> FloatArray:
+        """The target of each row as a number, (n_rows,): 1 where it is the explained class.
+
+        Raises
+        ------
+        InputError
+            T01, where the fit was given no y that can be read.
+        """
+        target = self.sample.outputs[0].y
+        if target is None:
+            raise InputError(
+                "the partitioner needs y.", code="T01", argument="y", hint="Pass it to fit."
+            )
+        return target
+
+    @property
     def every_row(self) -> IntArray:
         """Places of all rows."""
         return np.arange(self.table.n_rows, dtype=np.intp)
