@@ -23,7 +23,7 @@ from granite_xai.base.numbers import OutputUnit, amount, share
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.regions import draw_tree
 from granite_xai.results.facts import region_columns
-from granite_xai.results.sentences import FitFinding, finding_of
+from granite_xai.results.sentences import FitFinding, finding_of, name_of_errors
 from granite_xai.search.growth import Tree as SearchedTree
 
 NOTES_SHOWN = 2
@@ -154,7 +154,7 @@ def _tree(fitted: FitResult, finding: FitFinding) -> Tree:
     errors = fitted.errors
     if errors is not None and not fitted.outputs:
         values = [figure.value for figure in errors.figures]
-        columns.append((errors.measure.replace("rmse", "RMSE"), values, amount, math.nan))
+        columns.append((name_of_errors(errors.measure), values, amount, math.nan))
     lines = []
     for number, (branch, depth, label, _) in enumerate(places):
         color = "" if label.number is None else region_color(label.number)

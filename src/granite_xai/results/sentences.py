@@ -527,7 +527,7 @@ def _errors(facts: FitFacts) -> Sentence:
         rule = facts.fitted.partition[figure.region].rule
         where = f"where {rule_in_sentence(rule, facts.vocabulary)}"
         of_output = "" if figure.output is None else f" of {plain(str(figure.output))}"
-        value = f"{_name_of_errors(errors.measure)} {amount(figure.value)}"
+        value = f"{name_of_errors(errors.measure)} {amount(figure.value)}"
         if not math.isnan(figure.low):
             value += f", interval {amount(figure.low)} to {amount(figure.high)}"
         parts.append(f"{figure.ratio:.1f} times as large{of_output} {where} ({value})")
@@ -540,8 +540,14 @@ def _errors(facts: FitFacts) -> Sentence:
     return Sentence(f"Errors of the model are {word_list(parts)} as elsewhere.", stated)
 
 
-def _name_of_errors(measure: str) -> str:
-    """As a reader calls them."""
+def name_of_errors(measure: str) -> str:
+    """As a reader calls them.
+
+    Parameters
+    ----------
+    measure : str
+        Of `ModelErrors`.
+    """
     return {"rmse": "RMSE", "brier": "Brier score", "log": "log loss"}.get(
         measure, f"{measure} loss"
     )
@@ -1095,13 +1101,13 @@ def _rows(facts: FitFacts) -> Sentence:
     clipped = facts.diagnostics.get("scale", {}).get("clipped", 0.0)
     if clipped > 0.0:
         text += f" {share(clipped)} of the predictions lie on an end of the scale and are read beside it."
-    if facts.fitted.errors is not None and facts.outcome == "regions":
-        whose = "the rows of holdout=" if facts.fitted.errors.rows == "given" else "these rows"
-        text += f" {_name_of_errors(facts.fitted.errors.measure)} of the model is that on {whose}"
-        text += (
-            "." if whose != "these rows" else "; if the model was trained on them, it is too small."
-        )
     n_unused = n_rows - n_search - n_held_out
     if n_unused > 0:
         text += f" {n_unused:,} were not used."
+    if facts.fitted.errors is not None and facts.outcome == "regions":
+        whose = "the rows of holdout=" if facts.fitted.errors.rows == "given" else "these rows"
+        text += f" {name_of_errors(facts.fitted.errors.measure)} of the model is that on {whose}"
+        text += (
+            "." if whose != "these rows" else "; if the model was trained on them, it is too small."
+        )
     return Sentence(text, stated)
