@@ -13,7 +13,7 @@ from scipy.stats import chi2
 import granite_xai as gx
 from granite_xai.algebra import masked_model
 from granite_xai.algebra.conditional import _gain_by_chance, common_bins, fit_bins
-from granite_xai.algebra.copula import Copula, choose_sampler, learn_copula
+from granite_xai.algebra.copula import Copula, learn_copula
 from granite_xai.algebra.disagreement import Disagreement, question
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.algebra.masked_model import MaskedModel
@@ -213,18 +213,8 @@ def test_density_ratios_weigh_rows_as_a_normal_distribution_does():
     assert np.max(np.abs(predicted - 0.95 * X["b"])[inner]) < 0.25
 
 
-def test_the_rows_choose_bins_or_a_copula():
+def test_what_the_rows_choose_is_noted_and_bins_that_are_too_wide_are_named():
     conditioned = [frozenset({j}) for j in range(3)]
-    chosen = choose_sampler(rows_of(dependent()), conditioned, seed=0)
-    assert chosen.sampler == "copula"
-    assert chosen.errors["copula"] < chosen.errors["bins"]
-    independent = choose_sampler(rows_of(dependent(r=0.0)), conditioned, seed=0)
-    assert (independent.sampler, independent.reason) == (
-        "bins",
-        "features hardly depend on each other",
-    )
-    few = choose_sampler(rows_of(dependent(n=50)), conditioned, seed=0)
-    assert few.reason == "fewer than 100 rows"
     record = Diagnostics()
     Conditional().learn(rows_of(dependent()), set(conditioned), 0, True, record)
     assert record.as_dict()["conditional"]["sampler"] == "copula"
@@ -317,17 +307,8 @@ REFUSED = {
     "a masking": (lambda: Explainer("conditinal"), r"P01: masking='conditinal'.*conditional"),
     "a loss": (lambda: question("pfi-risk", risk_loss="sqared"), r"P01: loss='sqared'.*squared"),
     "a loss of gaps": (lambda: question("ice-pdp", loss="log"), r"P01: loss='log' is not known"),
-    "an option": (lambda: question("ice-pdp", total="jansen"), r"P03: total is an option of sens"),
     "a row": (lambda: Baseline("region"), r"P01: row='region' is not known"),
     "bins": (lambda: Conditional(bins=3), r"P01: bins=3 is neither 'tree' nor 'exact'"),
-    "one explanation twice": (lambda: Disagreement("pdp", "pdp"), r"P03: the two explanations are"),
-    "other behaviors": (
-        lambda: Disagreement("pdp", "pfi"),
-        r"P03: the two explanations differ in beh",
-    ),
-    "no question": (lambda: Objective([]).weighted(), r"P01: there is no question"),
-    "a weight": (lambda: Objective({"ice-pdp": -1}).weighted(), r"P02: question=-1 must be"),
-    "a weighting": (lambda: Objective("ice-pdp", weighting="rows"), r"P01: weighting='rows'"),
 }
 
 
