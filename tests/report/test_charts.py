@@ -88,6 +88,33 @@ def test_the_thick_part_of_a_curve_shows_its_range(told):
     assert np.ptp(whole) * scale(chart) > 1.5 * max(curve.range for curve in curves)
 
 
+def test_curves_are_predictions_around_the_mean_of_their_rows_with_intervals():
+    """The numbers below a chart are the mean prediction and the effect at each value; bars are 95% intervals."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.integers(0, 6, 300), "group": rng.integers(0, 2, 300)})
+    X["z"] = rng.normal(size=300)
+
+    def model(X):
+        return 100 + (2 * X["group"] - 1) * X["x"] ** 2 + X["x"] * X["z"]
+
+    report = gx.explain(model, X, max_depth=1)
+    table = report.html().partition('aria-label="Values of x"')[2].partition("</table>")[0]
+    lines = [re.findall(r"<bdi[^>]*>([^<]*)</bdi>", line) for line in table.split("<tr>")[1:]]
+    assert lines[0] == ["x", "all rows", "region 0", "region 1"]
+    curves = [curve for curve in report.facts["curves"] if curve["features"] == ["x"]]
+    assert [curve["regions"] for curve in curves] == [[0], [1]]
+    for number, (place, *told) in enumerate(lines[1:]):
+        assert [curve["places"][number] for curve in curves] == [place, place]
+        expected = [curve["mean"] + curve["effects"][number] for curve in curves]
+        assert [float(text) for text in told[1:]] == pytest.approx(expected, rel=0.06)
+    (chart, *_) = [part for part in charts(report) if "along x;" in part]
+    for curve in curves:
+        bars = re.findall(rf'class="err r{curve["regions"][0]}" d="([^"]*)"', chart)
+        sizes = [np.ptp(heights(bar)) * abs(scale(chart)) for bar in bars]
+        wanted = 2 * 1.96 * np.array(curve["errors"])
+        assert sizes == pytest.approx(wanted, rel=0.1, abs=0.11 * abs(scale(chart)))
+
+
 def test_the_page_says_once_what_the_thick_part_is(told, shared):
     for report in (told, shared):
         page = report.html()
