@@ -200,12 +200,25 @@ def test_attributions_are_sums_over_coalitions_against_every_single_row():
 class Reference:
     """What a baseline would learn: predictions of each row on one column, the first row elsewhere."""
 
-    def asks(self, table: Any) -> Recombined:
+    follows_values = True
+
+    def asks(self, table: Any) -> Recombined | None:
         every_row = np.arange(table.n_rows)
         return Recombined(table, np.zeros_like(every_row), table, every_row, [0])
 
     def fact(self, table: Any, predictions: Any) -> Any:
         return Kept(predictions)
+
+
+class Levels(Reference):
+    """What bins would learn: where the row's value lies; the model is not asked."""
+
+    def asks(self, table: Any) -> None:
+        return None
+
+    def fact(self, table: Any, predictions: Any) -> Any:
+        assert predictions is None
+        return Kept(table.columns[0].codes)
 
 
 class Kept(np.ndarray):
@@ -240,6 +253,32 @@ def learned_by(function: Any, X: Any, **options: Any) -> Any:
     options = {"n_cells": 4, "budget": 1e6, "seed": 0, **options}
     weights = options.pop("weights", np.ones(table.n_rows))
     return table, learn_cells(table, weights, range(table.n_columns), ask_function, **options)
+
+
+@pytest.mark.parametrize("at_quantiles", [False, True])
+@pytest.mark.parametrize("masking", [Reference, Levels])
+def test_facts_follow_the_values_that_stand_for_a_column(masking, at_quantiles):
+    """What the model said does everywhere; bins do at quantiles, not where a pilot chose the values."""
+    table, cells = learned_by(slopes, mixed_rows(60))
+    rows = Rows.of(table, in_fixed_order=False)
+    first = Coalition([0])
+    key = ("masking", first)
+    needs = Needs(
+        coalitions=frozenset({first}), compared=frozenset({first}), facts=frozenset({key})
+    )
+    values = 4 if at_quantiles else cells
+    asked = asked_about(slopes, rows, needs, learned={key: masking()}, values=values)
+    (evaluations,) = asked.outputs
+    moved = evaluations.moved[first]
+    if masking is Levels and not at_quantiles:
+        assert not moved
+        return
+    matrix = evaluations.matrices[first]
+    standing = matrix.levels[matrix.codes]  # the level at which each row is read
+    codes = table.columns[0].codes
+    carriers = [np.flatnonzero(codes == level)[0] for level in standing]
+    np.testing.assert_array_equal(moved[key], evaluations.facts[key][carriers])
+    assert np.any(moved[key] != evaluations.facts[key])
 
 
 def test_a_few_values_stand_for_a_column_in_every_term_of_its_own_gap():

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.evaluations.forest import LEAF, Forest
@@ -210,9 +210,7 @@ def _logistic(sums: Sequence[FloatArray], slope: float, complement: bool = False
 
 
 def _softmax(sums: Sequence[FloatArray], output: int) -> FloatArray:
-    largest = np.maximum.reduce(list(sums))
-    parts = [np.exp(total - largest) for total in sums]
-    return np.asarray(parts[output] / np.sum(parts, axis=0))
+    return np.asarray(softmax(np.stack(sums), axis=0)[output])
 
 
 # By treelite's names.
