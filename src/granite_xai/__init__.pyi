@@ -43,6 +43,7 @@ from .curves.shared import SharedCurves as SharedCurves
 from .displays.effects import ComparisonDisplay as ComparisonDisplay, EffectDisplay as EffectDisplay
 from .displays.importance import ImportanceDisplay as ImportanceDisplay
 from .displays.interactions import InteractionDisplay as InteractionDisplay
+from .displays.output import OutputDisplay as OutputDisplay
 from .displays.overview import OverviewDisplay as OverviewDisplay
 from .displays.row import RowDisplay as RowDisplay
 from .displays.tree import PartitionDisplay as PartitionDisplay

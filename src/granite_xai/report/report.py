@@ -87,8 +87,11 @@ class Report:
         self._page = ""
         began = time.perf_counter() if began is None else began
         if vars(granite).get("outputs_"):
+            has_events = fitted_view(granite, several=True).result.model.is_survival
             for number, name in enumerate(granite.outputs_):
-                target = np.asarray(y)[:, number] if y is not None and np.ndim(y) == 2 else y
+                target = y
+                if not has_events and np.ndim(y) == 2:
+                    target = np.asarray(y)[:, number]
                 self._parts[str(name)] = Report(
                     granite.of_output(name),
                     X,
