@@ -18,13 +18,12 @@ from granite_xai.base.limits import Resources
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.shared import SharedCurves
-from granite_xai.fitting.evaluation import Evaluation, evaluate_rows
 from granite_xai.fitting.fit import fit, path_of_fit, plan_of, search_halves
-from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.fitted import GraniteBase, fitted_view
-from granite_xai.fitting.settings import lacking_clusters_warning
+from granite_xai.fitting.fit_result import FitResult, GraniteBase, fitted_view
+from granite_xai.fitting.judge import Evaluation, evaluate_rows
+from granite_xai.fitting.settings import Settings, lacking_clusters_warning
 from granite_xai.fitting.stability import Stability
-from granite_xai.models import Predictor, Usage, accepts_missing
+from granite_xai.models import Usage, accepts_missing
 from granite_xai.regions import vocabulary
 from granite_xai.results.facts import target_name
 from granite_xai.results.other_rows import explain_against_fit, explain_among_themselves
@@ -289,7 +288,7 @@ class Granite(GraniteBase):
             pilot_rows and model_rows (sent to the model, or read off its trees), bytes (of the predictions), and
             seconds: a remark, from the time of a few rows, which decides nothing.
         """
-        return plan_of(self, X, y, sample_weight)
+        return plan_of(Settings.of(self), X, y, sample_weight)
 
     def predict(self, X: Any) -> FloatArray:
         """What the curves of each row's region add up to.
@@ -454,7 +453,7 @@ def fit_granite(
     y: Any = None,
     sample_weight: Any = None,
     clusters: Any = None,
-    seed: int | None = None,
+    settings: Settings | None = None,
 ) -> FitResult:
     """Fit, and return what was found.
 
@@ -464,24 +463,21 @@ def fit_granite(
         Is fitted.
     X, y, sample_weight, clusters
         As in `Granite.fit`.
-    seed : int, optional
-        Of all draws, where some were made already; None: as ``random_state`` says.
+    settings : Settings, optional
+        The options, where rows were drawn by their seed already; None: those of the Granite.
     """
     record = Diagnostics()
     with record.stage("total"):
-        result = fit(g, X, y, sample_weight, clusters, record, seed)
+        result = fit(settings or Settings.of(g), X, y, sample_weight, clusters, record)
     record.note("target", target_name(y))
     record.note("stop_reasons", [region.stop_reason for region in result.partition])
-    record.note("model", _usage(result.model))
+    # How much the model was asked, for all of its outputs.
+    usages = [model.usage for model in (result.model, *result.model.outputs.values())]
+    record.note(
+        "model", {name: sum(getattr(usage, name) for usage in usages) for name in Usage._fields}
+    )
     set_fitted_attributes(g, result, record.as_dict())
     return result
-
-
-def _usage(predictor: Predictor) -> dict[str, Any]:
-    """How much the model was asked, for all of its outputs."""
-    usages = [predictor.usage]
-    usages += [output.usage for output in predictor.outputs.values()]
-    return {name: sum(getattr(usage, name) for usage in usages) for name in Usage._fields}
 
 
 def set_fitted_attributes(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
@@ -508,24 +504,23 @@ def set_fitted_attributes(g: Granite, result: FitResult, diagnostics: dict[str, 
     )
     labels = [question.label for question in result.questions]
     measured = np.where(result.disagreements > result.floors, result.disagreements, 0.0)
-    is_one_question = len(labels) == 1
-    attributes["_fitted"] = result
-    attributes["_words"] = words
-    attributes["diagnostics_"] = diagnostics
-    attributes["partition_"] = result.partition
-    attributes["remaining_"] = result.remaining
-    attributes["estimate_"] = result.estimate
-    attributes["errors_"] = result.errors
-    attributes["stability_"] = result.stability
-    attributes["n_features_in_"] = result.table.n_columns
-    attributes["outputs_"] = tuple(result.outputs)
-    attributes["disagreements_"] = dict(zip(labels, measured.tolist(), strict=True))
     root = result.partition.root
     # Shares of a prediction that does not vary are none.
     is_explained = not result.below_noise_floor and (root is None or root.disagreement > 0)
-    attributes["disagreement_"] = float(is_explained)
-    if is_one_question:
-        attributes["disagreement_"] = float(measured[0])
+    attributes.update(
+        _fitted=result,
+        _words=words,
+        diagnostics_=diagnostics,
+        partition_=result.partition,
+        remaining_=result.remaining,
+        estimate_=result.estimate,
+        errors_=result.errors,
+        stability_=result.stability,
+        n_features_in_=result.table.n_columns,
+        outputs_=tuple(result.outputs),
+        disagreements_=dict(zip(labels, measured.tolist(), strict=True)),
+        disagreement_=float(measured[0] if len(labels) == 1 else is_explained),
+    )
     if result.table.container.named:
         attributes["feature_names_in_"] = np.array(result.table.names, dtype=object)
     attributes.update(result.learned)

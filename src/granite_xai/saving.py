@@ -99,8 +99,7 @@ from granite_xai.evaluations.probe import Probe, Probed
 from granite_xai.evaluations.request import Needs
 from granite_xai.evaluations.values import Cells
 from granite_xai.fitting.find import Path as TreePath, PathStep
-from granite_xai.fitting.fit_result import FitResult, FromFile
-from granite_xai.fitting.fitted import fitted_view
+from granite_xai.fitting.fit_result import FitResult, FromFile, fitted_view
 from granite_xai.fitting.plan import Plan
 from granite_xai.fitting.settings import Settings
 from granite_xai.fitting.stability import SplitStability, Stability
@@ -479,7 +478,7 @@ def _settings_of(granite: Granite, seed: int) -> Settings:
     options = granite.get_params(deep=False)
     limits = options["resources"] or Resources()
     options["resources"] = replace(limits, device="cpu")
-    return replace(Settings.of(Granite(**options), seed), resources=limits)
+    return replace(Settings.of(Granite(**options)), seed=seed, resources=limits)
 
 
 def _read_rows(data: dict[str, Any], plain: _Plain) -> Rows:

@@ -115,7 +115,7 @@ def test_a_share_of_next_to_nothing_is_not_drawn_to_the_last_percent(toy, grown)
 
 def test_an_ale_line_is_the_curve_of_accumulated_effects(bike):
     from accumulated import ale
-    from granite_xai.fitting.fitted import fitted_view
+    from granite_xai.fitting.fit_result import fitted_view
 
     lines = gx.EffectDisplay.from_estimator(
         bike, bike.rows, features=["hr"], explanations=["ale"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import granite_xai as gx
-from granite_xai.fitting.fitted import fitted_view
+from granite_xai.fitting.fit_result import fitted_view
 from granite_xai.inference.nodes import NodeFigures
 from strategies import quiet
 

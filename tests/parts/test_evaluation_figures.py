@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.evaluation import Evaluation
+from granite_xai.fitting.judge import Evaluation
 from granite_xai.fitting.remarks import DEPEND, EITHER, INTERACT, _listed_features, cause
 from granite_xai.tables import read_table
 

@@ -49,8 +49,8 @@ class Found:
         """The questions on some rows, those of the first output first."""
         return resolved_questions(self.opened, search.table)
 
-    def draft(self, search: Rows) -> Draft:
-        return Draft(self.opened, search, Diagnostics())
+    def draft(self, search: Rows, n_judging: int = 0) -> Draft:
+        return Draft(self.opened, search, n_judging)
 
     def choose(self) -> RowChoice:
         return choose_rows(self.opened)
@@ -60,7 +60,7 @@ class Found:
 
     def cost(self) -> Cost:
         choice = self.choose()
-        return self.draft(self.rows.take(choice.search)).allowed_cost(len(choice.held_out))
+        return self.draft(self.rows.take(choice.search), len(choice.held_out)).allowed_cost()
 
     def with_options(self, **options: Any) -> Found:
         settings = replace(self.opened.settings, **options)

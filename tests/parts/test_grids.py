@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
-from granite_xai.curves.grids import dependence_bins, ice_curves, make_grid
+from granite_xai.curves.curves import dependence_bins, ice_curves, make_grid
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 

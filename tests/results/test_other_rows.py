@@ -9,7 +9,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.algebra.accumulated import Accumulated
-from granite_xai.fitting.fitted import fitted_view, rows_by_region
+from granite_xai.fitting.fit_result import fitted_view, rows_by_region
 from granite_xai.results.other_rows import AgainstFit
 
 RNG = np.random.default_rng(21)

@@ -10,7 +10,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.numbers import amount
-from granite_xai.fitting.fitted import fitted_view
+from granite_xai.fitting.fit_result import fitted_view
 from granite_xai.results.printed import printed_result
 
 rng = np.random.default_rng(1)

@@ -14,7 +14,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.deferred import Deferred
-from granite_xai.fitting.fitted import fitted_view
+from granite_xai.fitting.fit_result import fitted_view
 from granite_xai.fitting.stability import SplitStability, Stability
 from granite_xai.inference.estimate import DescribedShare, DescribedShares
 from granite_xai.models import RESPONSE

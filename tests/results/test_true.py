@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.fitting.fitted import fitted_view
+from granite_xai.fitting.fit_result import fitted_view
 from granite_xai.results.facts import FitFacts
 from granite_xai.results.sentences import (
     Fact,

@@ -1,4 +1,9 @@
-"""The description of a model, made of what it said about some rows."""
+"""The description of a model, made of what it said about some rows; which regions share a curve of it.
+
+Two branches of the tree below one split that tell one curve of a piece each may share that of their
+parent's rows (docs/method.rst). What the description then misses, summed over the rows, is a quadratic
+form in the joins that are made, so that they are chosen from sums of products, not from rows.
+"""
 
 from __future__ import annotations
 
@@ -26,31 +31,152 @@ from granite_xai.base.typing import (
 )
 from granite_xai.curves.curves import RowCurves, pdp_of_regions, row_curves
 from granite_xai.curves.shared import REACH, SharedCurve, SharedCurves, reached_levels
-from granite_xai.curves.sharing import Nodes, budget, hardly_matters, shared_nodes
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.values import Cells
+from granite_xai.inference.estimate import Predicted, described_share
+from granite_xai.inference.nodes import NO_NODE, tree_places
 from granite_xai.models import RESPONSE, Scale
 from granite_xai.regions import Partition
 from granite_xai.tables import Column, Table
 
+LEAST_BUDGET = 0.005
+"""Share of the variance that may be given up for fewer curves wherever a share of it may."""
+LARGEST_HARDLY = 0.005
+"""Share of the variance that a piece which hardly matters describes less than."""
+ALL_HARDLY = 0.02
+"""Share of the variance that these describe together, at most."""
+TIE = 1e-10
+"""Share of what may be given up below which two joins cost the same."""
 NONE: FloatArray = np.zeros(0)
+"""Effects of several columns, which no curve tells."""
 
 
-class NodeEffects(NamedTuple):
-    """One piece at every node of a tree.
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """The nodes of a tree, parents before their children; of regions without one, all rows and these below them.
 
-    Attributes
+    Parameters
     ----------
-    columns : coalition
-    effects : array of shape (nodes, 1 + levels)
-        Of a single column; of several columns none.
-    shares : array of shape (nodes, 1 + levels)
-        Share of each node's rows that are missing, or have each level.
+    below : array of shape (nodes, regions)
+        Which regions lie below each node.
+    paths : array of shape (depths, regions)
+        The node above each region at each depth, from the root; the region's own beyond.
+    children : tuple of tuples
+        Nodes right below each node; none of a region.
     """
 
-    columns: Coalition
-    effects: FloatArray = NONE
-    shares: FloatArray = NONE
+    below: BoolArray
+    paths: IntArray
+    children: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, partition: Partition) -> Nodes:
+        """The nodes above the regions of a partition."""
+        places = tree_places(partition)
+        if len(partition) == 1:
+            places = places[:1]
+        below = np.zeros((len(places), len(partition)), dtype=np.bool_)
+        depths: list[int] = []
+        children: list[list[int]] = [[] for _ in places]
+        for number, place in enumerate(places):
+            below[number, place.regions] = True
+            if place.parent == NO_NODE:
+                depths.append(0)
+            else:
+                depths.append(depths[place.parent] + 1)
+                children[place.parent].append(number)
+        paths = np.zeros((max(depths) + 1, len(partition)), dtype=np.intp)
+        for number, depth in enumerate(depths):  # deeper nodes come later and overwrite those above
+            paths[depth:, below[number]] = number
+        return cls(below, paths, tuple(map(tuple, children)))
+
+    @property
+    def leaves(self) -> IntArray:
+        """The node that each region is, (regions,)."""
+        return np.asarray(self.paths[-1])
+
+    @property
+    def inner(self) -> list[int]:
+        """The nodes that are divided."""
+        return [number for number, below in enumerate(self.children) if below]
+
+    def depth(self, node: int) -> int:
+        """How many nodes lie above a node."""
+        return int(np.argmax(np.any(self.paths == node, axis=1)))
+
+
+def shared_nodes(
+    nodes: Nodes, moves: FloatArray, missed: FloatArray, weights: FloatArray, allowed: float
+) -> IntArray:
+    """The node whose curve each region has of each piece, (regions, pieces): the cheapest joins first.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    moves : array of shape (inner nodes, pieces, n_rows)
+        How much more the description of a row is where the branches below a node share the curve of its rows.
+    missed : array of shape (n_rows,)
+        Prediction less description, with one curve per feature and region.
+    weights : array of shape (n_rows,)
+    allowed : float
+        How much more the weighted squares of what is missed may add up to.
+    """
+    n_pieces = moves.shape[1]
+    joins = moves.reshape(-1, len(missed))
+    product = joins @ (weights * missed)
+    products = (joins * weights) @ joins.T
+    squares = np.diag(products)
+    chosen = np.repeat(nodes.leaves[:, None], n_pieces, axis=1)
+    has_one_curve = np.zeros((len(nodes.below), n_pieces), dtype=np.bool_)
+    has_one_curve[nodes.leaves] = True
+
+    def may_be_joined(node: int) -> BoolArray:
+        below = list(nodes.children[node])
+        return np.asarray(has_one_curve[below].all(axis=0) & ~has_one_curve[node])
+
+    added = 0.0
+    while True:
+        is_open = np.concatenate([may_be_joined(node) for node in nodes.inner])
+        costs = np.where(is_open, squares - 2.0 * product, np.inf)
+        join = int(np.flatnonzero(costs <= costs.min() + TIE * allowed)[0])
+        added += float(costs[join])
+        if added > allowed:
+            return chosen
+        place, piece = divmod(join, n_pieces)
+        node = nodes.inner[place]
+        chosen[nodes.below[node], piece] = node
+        has_one_curve[node, piece] = True
+        product = product - products[:, join]
+
+
+def hardly_matters(
+    added: FloatArray, weights: FloatArray, variance: float, matters: BoolArray
+) -> BoolArray:
+    """Which pieces hardly matter: the smallest, which together describe next to nothing, (pieces,).
+
+    Parameters
+    ----------
+    added : array of shape (2, pieces, n_rows)
+        What each piece adds to the mean of a row's region, and to that of all rows where there are no regions.
+    weights : array of shape (n_rows,)
+        They add up to 1.
+    variance : float
+        Of the predictions.
+    matters : array of shape (pieces,)
+        Those that do in any case: regions are divided by them.
+    """
+    sizes = (np.square(added) @ weights).max(axis=0)
+    hardly = np.zeros(len(sizes), dtype=np.bool_)
+    together = np.zeros((2, len(weights)))
+    for number in np.argsort(sizes, kind="stable").tolist():
+        if matters[number]:
+            continue
+        together = together + added[:, number]
+        is_small = sizes[number] < LARGEST_HARDLY * variance or sizes[number] == 0.0
+        if not is_small or (np.square(together) @ weights).max() > ALL_HARDLY * variance:
+            break
+        hardly[number] = True
+    return hardly
 
 
 class Description(NamedTuple):
@@ -58,11 +184,11 @@ class Description(NamedTuple):
 
     Attributes
     ----------
-    by_piece : list of NodeEffects
-    paths : array of shape (depths, regions)
-        Nodes above each region, of which effects were read.
+    effects, level_shares : lists of arrays of shape (nodes, 1 + levels)
+        Of each piece of one column: its effects at every node, and the share of the node's rows that are missing, or
+        have each level; of several columns empty.
     at_depths : array of shape (depths, pieces, n_rows)
-        The effect of each piece that a row gets from these nodes.
+        The effect of each piece that a row gets from the nodes above it.
     nodes : array of shape (regions, pieces)
         The node whose curve each region has.
     means : array of shape (nodes,)
@@ -75,8 +201,8 @@ class Description(NamedTuple):
         The description, with regions and without.
     """
 
-    by_piece: list[NodeEffects]
-    paths: IntArray
+    effects: list[FloatArray]
+    level_shares: list[FloatArray]
     at_depths: FloatArray
     nodes: IntArray
     means: FloatArray
@@ -89,19 +215,19 @@ class Description(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CurveMaker:
-    """What curves of one output are made of.
+    """What descriptions of some rows are made of.
 
     Parameters
     ----------
     table : Table
-        The search rows.
+        The rows.
     evaluations : Evaluations
-        Of these, with all that curves read.
     clusters : array of shape (n_rows,)
         Number of the cluster of each row.
-    players : sequence of coalitions
+    players : tuple of coalitions
+        Columns or groups whose effects are added up.
     order : int
-        Effects of all sets of up to so many players are added up.
+        Effects of up to so many players are added up.
     cells : mapping of position to Cells
         Values that a pilot chose for columns.
     is_centred : bool
@@ -158,40 +284,62 @@ class CurveMaker:
             weights = np.where(made_of, weights, 0.0)
         n_regions = nodes.below.shape[1]
         in_region = np.where(regions == np.arange(n_regions)[:, None], weights, 0.0)
-        mixing = nodes.mixing(in_region.sum(axis=1))
-        in_region[in_region.sum(axis=1) == 0.0] = weights  # of a region without rows all rows tell
+        masses = in_region.sum(axis=1)
+        mixing = nodes.below * masses  # share of each region in each node, (nodes, regions)
+        has_no_row = mixing.sum(axis=1) == 0.0
+        mixing[has_no_row] = nodes.below[has_no_row]
+        mixing /= mixing.sum(axis=1)[:, None]
+        in_region[masses == 0.0] = weights  # of a region without rows all rows tell
         shares = in_region / in_region.sum(axis=1)[:, None]
         of_all_rows = weights / weights.sum()
         means = mixing @ (shares @ evaluations.f)
-        paths = nodes.paths if self.shared > 0.0 else nodes.paths[[0, -1]]
-        by_piece, at_depths = self._effects(paths[:, regions], shares, mixing, means)
+
+        # Every piece at every node, and what rows get of it from the nodes above them.
+        n_pieces = len(self.pieces)
+        effects = [NONE] * n_pieces
+        level_shares = [NONE] * n_pieces
+        at_depths = np.empty((len(nodes.paths), n_pieces, len(evaluations)))
+        for number, members in enumerate(self.pieces):
+            columns = union(members)
+            if len(columns) == 1:
+                column = self.table.columns[min(columns)]
+                of_nodes = self._column_effects(column, shares, mixing, means)
+                effects[number], level_shares[number] = of_nodes
+                at_depths[:, number] = effects[number][nodes.paths[:, regions], column.codes + 1]
+            else:
+                by_region = self._joint_effect(members, shares)
+                for depth, above in enumerate(nodes.paths):
+                    at_depths[depth, number] = np.sum(mixing[above[regions]] * by_region, axis=1)
 
         centres = np.zeros((*at_depths.shape[:2], n_regions))
-        centres_of_all_rows = np.zeros(len(by_piece))
+        centres_of_all_rows = np.zeros(n_pieces)
         if self.is_centred:
             centres = at_depths @ shares.T
             centres_of_all_rows = at_depths[0] @ of_all_rows
         overall = means[0] + at_depths[0].sum(axis=0) - centres_of_all_rows.sum()
         of_regions = means[nodes.leaves][regions]
-        depths = np.full((n_regions, len(by_piece)), len(paths) - 1)
+        chosen = np.repeat(nodes.leaves[:, None], n_pieces, axis=1)
         if self.shared > 0.0 and n_regions > 1:
             counted = at_depths - centres[..., regions]
             model = evaluations.f
             missed = model - of_regions - counted[-1].sum(axis=0)
             gained = float(of_all_rows @ (np.square(model - overall) - np.square(missed)))
             variance = float(of_all_rows @ np.square(model - of_all_rows @ model))
-            allowed = budget(self.shared, gained, variance)
             steps = counted[:-1] - counted[1:]
-            chosen = shared_nodes(nodes, steps, missed, regions, of_all_rows, allowed)
-            depths = np.argmax(paths[:, :, None] == chosen, axis=0)
+            moves = np.stack(
+                [steps[nodes.depth(node)] * nodes.below[node][regions] for node in nodes.inner]
+            )
+            allowed = max(self.shared * gained, LEAST_BUDGET * variance)
+            chosen = shared_nodes(nodes, moves, missed, of_all_rows, allowed)
+        depths = np.argmax(nodes.paths[:, :, None] == chosen, axis=0)  # (regions, pieces)
         centres = np.take_along_axis(centres, depths.T[None], axis=0)[0]
         added = np.take_along_axis(at_depths, depths[regions].T[None], axis=0)[0]
         added = added - centres[:, regions]
         return Description(
-            by_piece=by_piece,
-            paths=paths,
+            effects=effects,
+            level_shares=level_shares,
             at_depths=at_depths,
-            nodes=np.take_along_axis(paths.T, depths, axis=1),
+            nodes=chosen,
             means=means + evaluations.offset,
             centres=centres.T,
             centres_of_all_rows=centres_of_all_rows,
@@ -200,85 +348,51 @@ class CurveMaker:
             overall=self._cut(overall + evaluations.offset),
         )
 
-    def _effects(
-        self, node_of_rows: IntArray, shares: FloatArray, mixing: FloatArray, means: FloatArray
-    ) -> tuple[list[NodeEffects], FloatArray]:
-        """Every piece at every node, and what rows get of it from the nodes above them.
-
-        Parameters
-        ----------
-        node_of_rows : array of shape (depths, n_rows)
-            Nodes above each row.
-        shares : array of shape (regions, n_rows)
-            Of the rows in each region.
-        mixing : array of shape (nodes, regions)
-            Of the regions in each node.
-        means : array of shape (nodes,)
-            Mean prediction of each node's rows.
-
-        Returns
-        -------
-        by_piece : list of NodeEffects
-        at_depths : array of shape (depths, pieces, n_rows)
-        """
-        by_piece = list[NodeEffects]()
-        at_depths = np.empty((len(node_of_rows), len(self.pieces), len(self.evaluations)))
-        for number, members in enumerate(self.pieces):
-            columns = union(members)
-            if len(columns) == 1:
-                column = self.table.columns[min(columns)]
-                piece = self._column_effects(column, shares, mixing, means)
-                at_depths[:, number] = piece.effects[node_of_rows, column.codes + 1]
-            else:
-                piece = NodeEffects(columns)
-                by_region = self._joint_effect(members, shares)
-                for depth, nodes in enumerate(node_of_rows):
-                    at_depths[depth, number] = np.sum(mixing[nodes] * by_region, axis=1)
-            by_piece.append(piece)
-        return by_piece, at_depths
+    def _cut(self, values: FloatArray) -> FloatArray:
+        """Sums turned back into predictions; a sum may leave [0, 1], a probability does not."""
+        predictions = np.asarray(self.scale.back(values))
+        return np.clip(predictions, 0.0, 1.0) if self.is_probability else predictions
 
     def shared_curves(self, partition: Partition, regions: IntArray) -> SharedCurves:
         """The description in the regions of a partition, as it is told, kept and applied to other rows."""
         nodes = Nodes.of(partition)
         described = self.describe(nodes, regions)
-        pieces = [piece.columns for piece in described.by_piece]
-        divides = {name for rule in partition.rules for name, _ in rule.conditions}
-        matters = [
-            len(columns) == 1 and self.table.names[min(columns)] in divides for columns in pieces
-        ]
         evaluations = self.evaluations
         total = evaluations.weights / evaluations.weights.sum()
         variance = float(total @ np.square(evaluations.f - total @ evaluations.f))
         overall = described.at_depths[0] - described.centres_of_all_rows[:, None]
         added = np.stack([described.added, overall])
-        hardly = hardly_matters(added, total, variance, np.array(matters, dtype=np.bool_))
         sizes = (np.square(added) @ total).max(axis=0)
-        all_curves = list[SharedCurve]()
-        place_of_curve = dict[tuple[int, int], int]()  # by node and piece
-        for number in range(len(described.by_piece)):
+        divides = {name for rule in partition.rules for name, _ in rule.conditions}
+        names = [self._names(members) for members in self.pieces]
+        matters = np.array([len(of_piece) == 1 and of_piece[0] in divides for of_piece in names])
+        hardly = hardly_matters(added, total, variance, matters)
+
+        all_curves: list[SharedCurve] = []
+        of_regions = np.zeros(described.nodes.shape, dtype=np.intp)
+        of_all_rows = np.zeros(len(self.pieces), dtype=np.intp)
+        for number in range(len(self.pieces)):
             told = np.unique(described.nodes[:, number]).tolist()
             role = "differs" if len(told) > 1 else "same"
+            if hardly[number]:
+                role = "hardly"
             for node in sorted({0, *told}):
-                place_of_curve[node, number] = len(all_curves)
+                if node == 0:
+                    of_all_rows[number] = len(all_curves)
+                of_regions[described.nodes[:, number] == node, number] = len(all_curves)
                 curve = self._curve(nodes, regions, described, number, node)
-                role_of_piece = "hardly" if hardly[number] else role
-                all_curves.append(replace(curve, role=role_of_piece))
-        of_regions = [
-            [place_of_curve[node, number] for number, node in enumerate(of_region)]
-            for of_region in described.nodes.tolist()
-        ]
-        n_pieces = len(described.by_piece)
+                all_curves.append(replace(curve, role=role))
         return SharedCurves(
             pieces=self.pieces,
             all_curves=tuple(all_curves),
-            of_regions=np.array(of_regions, dtype=np.intp),
-            of_all_rows=np.array([place_of_curve[0, n] for n in range(n_pieces)], dtype=np.intp),
+            of_regions=of_regions,
+            of_all_rows=of_all_rows,
             means=described.means[nodes.leaves],
             centres=described.centres,
             centres_of_all_rows=described.centres_of_all_rows,
             sizes=sizes / variance if variance > 0.0 else np.zeros_like(sizes),
-            fidelity=self.fidelity(described.in_regions),
-            global_fidelity=self.fidelity(described.overall),
+            fidelity=self._fidelity(described.in_regions),
+            global_fidelity=self._fidelity(described.overall),
             is_probability=self.is_probability,
             scale=self.scale,
             table=self.table,
@@ -286,49 +400,50 @@ class CurveMaker:
             weights=evaluations.weights,
         )
 
-    def fidelity(self, described: FloatArray) -> float:
-        """``1 - mean (F - G)² / Var F`` on the search rows; 1 for a constant model."""
-        evaluations = self.evaluations
-        shares = evaluations.weights / evaluations.weights.sum()
-        model = evaluations.predictions
-        deviations = model - model[0]  # exactly 0 of a constant model
-        variance = float(shares @ np.square(deviations - shares @ deviations))
-        if variance == 0.0:
-            return 1.0
-        return 1.0 - float(shares @ np.square(model - described)) / variance
+    def _names(self, members: tuple[Coalition, ...]) -> tuple[str, ...]:
+        return tuple(self.table.names[position] for position in sorted(union(members)))
+
+    def _fidelity(self, described: FloatArray) -> float:
+        """Share of the prediction's variance on these rows that a description explains."""
+        model = self.evaluations.predictions
+        first = model[0]  # less it, a constant model is exactly 0
+        predicted = Predicted(model - first, described - first)
+        return described_share([predicted], self.evaluations.weights, self.clusters, None).value
 
     def _curve(
         self, nodes: Nodes, regions: IntArray, described: Description, number: int, node: int
     ) -> SharedCurve:
         """One piece at one node, without its role."""
-        piece = described.by_piece[number]
-        inside = nodes.below[node]
-        rows = np.flatnonzero(inside[regions])
-        column = None
-        effects = added = shares = NONE
+        members = self.pieces[number]
+        columns = union(members)
+        rows = np.flatnonzero(nodes.below[node][regions])
+        effects = added = described.effects[number]
+        shares = described.level_shares[number]
         start = mean = float(described.means[node])
         if len(rows) and not self.scale.is_response:
             weights = self.evaluations.weights[rows]
             mean = float(np.average(self.evaluations.predictions[rows], weights=weights))
+        column = None
         none = RowCurves(NONE, NONE, NONE, np.nan)
         of_rows = Deferred(lambda: none, now=True)
-        if len(piece.columns) == 1:
-            column = self.table.columns[min(piece.columns)]
-            added, shares = piece.effects[node], piece.shares[node]
+        reach = 0.0
+        if len(columns) == 1:
+            column = self.table.columns[min(columns)]
+            added, shares = added[node], shares[node]
             effects = self._as_predictions(start, added, shares)
-            reach = _range(column, effects, shares)
+            reached = reached_levels(column, shares)
+            if reached.any():
+                reach = float(np.ptp(effects[reached]))
             of_rows = Deferred(partial(self._row_curves, column, rows, effects))
-        else:
-            depth = int(np.argmax(np.any(described.paths == node, axis=1)))
-            of_pair = described.at_depths[depth, number, rows]
-            ends = np.quantile(of_pair, REACH) if len(rows) else np.zeros(2)
+        elif len(rows):
+            ends = np.quantile(described.at_depths[nodes.depth(node), number, rows], REACH)
             low, high = np.sort(self.scale.back(start + ends))
             reach = float(high - low)
         return SharedCurve(
-            features=tuple(self.table.names[position] for position in sorted(piece.columns)),
+            features=self._names(members),
             column=column,
             node=node,
-            regions=tuple(np.flatnonzero(inside).tolist()),
+            regions=tuple(np.flatnonzero(nodes.below[node]).tolist()),
             mean=mean,
             effects=effects,
             added=added,
@@ -356,22 +471,32 @@ class CurveMaker:
 
     def _column_effects(
         self, column: Column, shares: FloatArray, mixing: FloatArray, means: FloatArray
-    ) -> NodeEffects:
-        """The effects of one column at every node: those of a node are the mean of its regions'."""
-        position = column.position
-        of_regions = pdp_of_regions(
-            column, self.evaluations, shares, self.cells.get(position), self.output
-        )
+    ) -> tuple[FloatArray, FloatArray]:
+        """The effects of one column at every node, the mean of its regions', and the shares of its levels there.
+
+        Parameters
+        ----------
+        column : Column
+        shares : array of shape (regions, n_rows)
+            Of the rows in each region.
+        mixing : array of shape (nodes, regions)
+            Of the regions in each node.
+        means : array of shape (nodes,)
+            Mean prediction of each node's rows.
+        """
+        cells = self.cells.get(column.position)
+        of_regions = pdp_of_regions(column, self.evaluations, shares, cells, self.output)
         effects = mixing @ of_regions - means[:, None]
+        codes = column.codes + 1
         size = len(column.levels) + 1
         level_shares = mixing @ np.stack(
-            [np.bincount(column.codes + 1, weights=share, minlength=size) for share in shares]
+            [np.bincount(codes, weights=share, minlength=size) for share in shares]
         )
         if self.is_centred:
             effects -= np.sum(effects * level_shares, axis=1)[:, None]
         if not np.any(column.codes < 0):
             effects[:, 0] = 0.0
-        return NodeEffects(frozenset({position}), effects, level_shares)
+        return effects, level_shares
 
     def _joint_effect(self, members: tuple[Coalition, ...], shares: FloatArray) -> FloatArray:
         """``Delta(L, nothing)`` at each row with the rows of each region as reference, (n_rows, regions)."""
@@ -424,14 +549,3 @@ class CurveMaker:
             at_standing = (shares @ matrix.values)[:, matrix.codes]
             residuals = residuals + of_curve * (curves[:, column.codes + 1] - at_standing)
         return np.asarray(residuals)
-
-    def _cut(self, values: FloatArray) -> FloatArray:
-        """Sums turned back into predictions; a sum may leave [0, 1], a probability does not."""
-        predictions = np.asarray(self.scale.back(values))
-        return np.clip(predictions, 0.0, 1.0) if self.is_probability else predictions
-
-
-def _range(column: Column, effects: FloatArray, shares: FloatArray) -> float:
-    """Largest less smallest effect: where an order has numbers without the outer rows on both sides."""
-    reached = reached_levels(column, shares)
-    return float(np.ptp(effects[reached])) if reached.any() else 0.0

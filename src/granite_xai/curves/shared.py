@@ -328,46 +328,12 @@ class SharedCurves:
         predictor : Predictor, optional
             The model, which effects of several columns need.
         """
-        return self._contributions(table, regions, self.of_regions, self.centres, predictor)
-
-    def predict(
-        self, table: Table, regions: IntArray, predictor: Predictor | None = None
-    ) -> FloatArray:
-        """What the pieces add up to at the rows of a table; parameters as of `contributions`."""
-        added = self.contributions(table, regions, predictor)
-        return self.cut(self.means[regions] + added.sum(axis=1))
-
-    def predict_by_one_curve(self, table: Table, predictor: Predictor | None = None) -> FloatArray:
-        """The same without regions: with the curves of all rows."""
-        one_region = np.zeros(table.n_rows, dtype=np.intp)
-        added = self._contributions(
-            table,
-            one_region,
-            self.of_all_rows[None],
-            self.centres_of_all_rows[None],
-            predictor,
-        )
-        return self.cut(self.everywhere[0].start + added.sum(axis=1))
-
-    def cut(self, values: FloatArray) -> FloatArray:
-        """Sums turned back into predictions; a sum may leave [0, 1], a probability does not."""
-        predictions = np.asarray(self.scale.back(values))
-        return np.clip(predictions, 0.0, 1.0) if self.is_probability else predictions
-
-    def _contributions(
-        self,
-        table: Table,
-        regions: IntArray,
-        of_regions: IntArray,
-        centres: FloatArray,
-        predictor: Predictor | None,
-    ) -> FloatArray:
         if self.needs_model:
             require_rows(self.table, "a prediction from effects of several features")
         added = np.zeros((table.n_rows, len(self.pieces)))
         masked: dict[tuple[int, Coalition], FloatArray] = {}
         for number, members in enumerate(self.pieces):
-            curve_of_row = of_regions[regions, number]
+            curve_of_row = self.of_regions[regions, number]
             for place in np.unique(curve_of_row).tolist():
                 rows = np.flatnonzero(curve_of_row == place)
                 curve = self.all_curves[place]
@@ -376,9 +342,30 @@ class SharedCurves:
                     effects = self._joint_effect(curve, members, part, masked, predictor)
                 else:
                     effects = curve.at(table.columns[curve.column.position])[rows]
-                of_rows = effects - centres[regions[rows], number]
+                of_rows = effects - self.centres[regions[rows], number]
                 added[rows, number] = np.where(np.isnan(effects), 0.0, of_rows)
         return added
+
+    def predict(
+        self, table: Table, regions: IntArray, predictor: Predictor | None = None
+    ) -> FloatArray:
+        """What the pieces add up to at the rows of a table, as predictions; parameters as of `contributions`.
+
+        A sum may leave [0, 1], a probability does not.
+        """
+        added = self.contributions(table, regions, predictor).sum(axis=1)
+        predictions = np.asarray(self.scale.back(self.means[regions] + added))
+        return np.clip(predictions, 0.0, 1.0) if self.is_probability else predictions
+
+    def predict_by_one_curve(self, table: Table, predictor: Predictor | None = None) -> FloatArray:
+        """The same without regions: with the curves of all rows."""
+        of_one_region = replace(
+            self,
+            of_regions=self.of_all_rows[None],
+            centres=self.centres_of_all_rows[None],
+            means=np.array([self.everywhere[0].start]),
+        )
+        return of_one_region.predict(table, np.zeros(table.n_rows, dtype=np.intp), predictor)
 
     def _joint_effect(
         self,
@@ -388,7 +375,14 @@ class SharedCurves:
         masked: dict[tuple[int, Coalition], FloatArray],
         predictor: Predictor | None,
     ) -> FloatArray:
-        """``Delta(L, nothing)`` at other rows, with the node's rows as reference."""
+        """``Delta(L, nothing)`` at other rows, with the node's rows as reference.
+
+        ``masked`` keeps each ``F_T``: the model's mean over these rows with the visible columns replaced.
+        """
+        if predictor is None:
+            raise ValueError("effects of several features need the model")
+        references = np.flatnonzero(np.isin(self.regions, curve.regions))
+        shares = self.weights[references] / self.weights[references].sum()
         # Delta(L, nothing) = sum over T in L of (-1)^(|L| - |T|) F_T
         total = np.zeros(table.n_rows)
         for part in subsets(members):
@@ -399,27 +393,17 @@ class SharedCurves:
                 continue
             key = curve.node, visible
             if key not in masked:
-                references = np.flatnonzero(np.isin(self.regions, curve.regions))
-                masked[key] = self._masked(references, table, visible, predictor)
+                codes, donors = table.distinct(visible)
+                means = []
+                for donor in donors:
+                    donor_of_row = np.full(len(references), donor, dtype=np.intp)
+                    predictions = predictor.recombined(
+                        self.table, references, table, donor_of_row, sorted(visible)
+                    )
+                    means.append(predictions @ shares)
+                masked[key] = np.array(means)[codes]
             total += sign * masked[key]
         return total
-
-    def _masked(
-        self, references: IntArray, table: Table, visible: Coalition, predictor: Predictor | None
-    ) -> FloatArray:
-        """``F_T`` at new rows: the model's mean over some search rows with the visible columns replaced."""
-        if predictor is None:
-            raise ValueError("effects of several features need the model")
-        codes, donors = table.distinct(visible)
-        shares = self.weights[references] / self.weights[references].sum()
-        means = []
-        for donor in donors:
-            donor_of_row = np.full(len(references), donor, dtype=np.intp)
-            predictions = predictor.recombined(
-                self.table, references, table, donor_of_row, sorted(visible)
-            )
-            means.append(predictions @ shares)
-        return np.array(means)[codes]
 
 
 def joined(of_outputs: Sequence[SharedCurves]) -> SharedCurves:

@@ -19,7 +19,7 @@ from granite_xai.base.numbers import share
 from granite_xai.base.options import whole_number
 from granite_xai.base.text import MISSING, drawable, shortened
 from granite_xai.base.typing import Coalition, Elementwise, FloatArray, IntArray
-from granite_xai.curves.grids import Grid, carriers, dependence_bins, grid_codes, ice_curves
+from granite_xai.curves.curves import Grid, carriers, dependence_bins, grid_codes, ice_curves
 from granite_xai.displays.shown import local_sides, shown_scopes, title_of, titled
 from granite_xai.document.chart import (
     CASES,

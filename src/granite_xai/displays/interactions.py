@@ -20,7 +20,7 @@ from granite_xai.base.numbers import amount
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.text import wrapped
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.curves.grids import ice_curves
+from granite_xai.curves.curves import ice_curves
 from granite_xai.displays.effects import LevelsShown
 from granite_xai.displays.shown import shown_scopes, title_of
 from granite_xai.document.chart import BLACK, BLUE, GREY, ORANGE, FeatureAxis

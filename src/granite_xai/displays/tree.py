@@ -14,7 +14,7 @@ from granite_xai.base.text import ALL_ROWS, drawable, shortened, wrapped
 from granite_xai.displays.shown import short_words
 from granite_xai.document.chart import GREY
 from granite_xai.document.figure import SMALL, Axes, Drawn, Palette, framed, inches_of, sheet
-from granite_xai.fitting.fitted import fitted_view
+from granite_xai.fitting.fit_result import fitted_view
 from granite_xai.regions import Partition, Rule
 from granite_xai.results.values import Values, shown_names, side_names
 from granite_xai.tables import Table

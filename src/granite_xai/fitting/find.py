@@ -20,10 +20,10 @@ from granite_xai.evaluations.evaluations import Evaluations, Sample
 from granite_xai.fitting.plan import Plan
 from granite_xai.fitting.settings import Settings
 from granite_xai.inference.estimate import folds
-from granite_xai.inference.noise import Chance, RegionNoise, Signs
+from granite_xai.inference.noise import Chance, Signs
 from granite_xai.models import Predictor
 from granite_xai.regions import Leaf, Node, Partition, find_column, find_leaves, satisfied
-from granite_xai.search.problem import Outputs, PartitionResult, Problem
+from granite_xai.search.problem import PartitionResult, Problem
 from granite_xai.tables import frame
 
 PASSES_OF_REFINED_SEARCH = 3
@@ -142,13 +142,22 @@ class Search:
             self.sample.outputs,
             exceeded,
         )
+        noise = None
+        if self.chance is not None:
+            factors = shares.factors
+            if settings.objective.normalize == "root":
+                # In shares of the corrected disagreement of all rows, not of the one that they show.
+                corrected = np.where(self.chance.exceeded, self.chance.corrected, np.inf)
+                factors = factors * self.disagreements / corrected
+            # Of some rows as one region, in shares of what all rows show beyond chance.
+            noise = partial(self.chance.in_region, factors=factors)
         return Problem(
             sample=self.sample,
             measures=task.questions,
             shares=shares,
             tree=settings.tree,
             missing=task.missing,
-            noise=self._noise(shares),
+            noise=noise,
             plan=task.plan,
             resources=settings.resources,
             n_jobs=settings.n_jobs,
@@ -156,20 +165,6 @@ class Search:
             seed=settings.seed,
             is_repeated=self.is_repeated,
         )
-
-    def _noise(
-        self, shares: ResolvedObjective
-    ) -> Callable[[Outputs, IntArray], RegionNoise] | None:
-        """From some rows to what chance says of them as one region, in shares of what all rows show beyond it."""
-        chance = self.chance
-        if chance is None:
-            return None
-        factors = shares.factors
-        if self.task.settings.objective.normalize == "root":
-            # In shares of the corrected disagreement of all rows, not of the one that they show.
-            corrected = np.where(chance.exceeded, chance.corrected, np.inf)
-            factors = factors * self.disagreements / corrected
-        return partial(chance.in_region, factors=factors)
 
     def regions(self) -> PartitionResult:
         """Find the regions; one, where there is nothing to explain beyond rounding and chance (C4).

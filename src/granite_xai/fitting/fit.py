@@ -23,9 +23,9 @@ from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.judge import (
     judge_by_other_rows,
     judge_by_search_rows,
+    ledger_of,
     trees_of_folds,
 )
-from granite_xai.fitting.ledger import ledger_of
 from granite_xai.fitting.plan import (
     Draft,
     answered_coalitions,
@@ -35,7 +35,7 @@ from granite_xai.fitting.plan import (
     note_rows,
 )
 from granite_xai.fitting.remarks import causes, note_bins, note_floors
-from granite_xai.fitting.settings import Opened, Settings, collected, open_inputs
+from granite_xai.fitting.settings import Opened, Settings, open_inputs
 from granite_xai.fitting.stability import Stability, affordable_pairs, halves, stability_of
 from granite_xai.inference.model_errors import Losses, ModelErrors, model_errors
 from granite_xai.inference.nodes import with_levels_of
@@ -49,40 +49,44 @@ LEAVES_OF_HALF = 2
 
 
 def fit(
-    g: Any,
+    settings: Settings,
     X: Any,
     y: Any = None,
     sample_weight: Any = None,
     clusters: Any = None,
     record: Diagnostics | None = None,
-    seed: int | None = None,
 ) -> FitResult:
     """Find the regions of a table in which two explanations of a model agree.
 
     Parameters
     ----------
-    g : Granite
-        Its options.
+    settings : Settings
     X, y, sample_weight, clusters
         As in `Granite.fit`.
     record : Diagnostics, optional
         Gets what is noted on the way.
-    seed : int, optional
-        Of all draws, where some were made already; None: as ``random_state`` says.
     """
     record = record or Diagnostics()
-    opened = _open(g, X, y, sample_weight, clusters, record, seed)
+    opened = open_inputs(settings, X, y, sample_weight, clusters, record)
     choice = choose_rows(opened)
     note_rows(opened, choice, record)
     search_rows = opened.rows.take(choice.search)
-    _note_table(search_rows.table, record)
-    _settle_scale(opened, search_rows.table, record)
-    draft = Draft(opened, search_rows, record)
-    n_judging = opened.n_judging(choice.held_out)
-    cost = draft.allowed_cost(n_judging)
-    record.note("plan", draft.facts(cost, n_judging))
+    table = search_rows.table
+    for text in table.notices:
+        record.remember(text)
+    constant = [
+        column.name
+        for column in table.columns
+        if len(column.levels) + bool(column.missing.any()) < 2
+    ]
+    record.note("constant_columns", constant)
+    record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
+    _note_scale(opened, table, record)
+    draft = Draft(opened, search_rows, opened.n_judging(choice.held_out), record)
+    cost = draft.allowed_cost()
+    record.note("plan", draft.facts(cost))
     with (
-        closing(Meter(opened.settings.resources, cost.model_rows)) as meter,
+        closing(Meter(settings.resources, cost.model_rows)) as meter,
         opened.model.watched(meter),
     ):
         plan = draft.plan(record, meter.announce)
@@ -90,9 +94,9 @@ def fit(
             sample = plan.ask(search_rows, record, are_fitted=True, reading=draft.reading)
         floors = note_floors(draft.questions, sample, record)
         check_quantiles(plan, draft.questions, sample, record)
-        weights = [weight for _, weight in opened.settings.questions]
+        weights = [weight for _, weight in settings.questions]
         task = Task(
-            settings=opened.settings,
+            settings=settings,
             model=opened.model,
             missing=opened.missing,
             plan=plan,
@@ -108,47 +112,7 @@ def fit(
             return _judged(result, search, held_out)
 
 
-def plan_of(g: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-    """What a fit would do, before it is done; the model is asked about a few rows, for its speed."""
-    record = Diagnostics()
-    opened = _open(g, X, y, sample_weight, None, record, None)
-    choice = choose_rows(opened)
-    draft = Draft(opened, opened.rows.take(choice.search), record)
-    n_judging = opened.n_judging(choice.held_out)
-    cost = draft.allowed_cost(n_judging)
-    draft.require_memory()
-    probed = probe(opened.model, draft.search.table, record)
-    return draft.facts(cost, n_judging, probed.seconds_per_row)
-
-
-def _open(
-    g: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    clusters: Any,
-    record: Diagnostics,
-    seed: int | None,
-) -> Opened:
-    settings = Settings.of(g, seed)
-    inputs = collected(g, X, y, sample_weight, clusters, seed=settings.seed, record=record)
-    return open_inputs(settings, *inputs, record)
-
-
-def _note_table(table: Table, record: Diagnostics) -> None:
-    """Put on record what was noticed when the table was read, and its constant columns."""
-    for text in table.notices:
-        record.remember(text)
-    constant = [
-        column.name
-        for column in table.columns
-        if len(column.levels) + bool(column.missing.any()) < 2
-    ]
-    record.note("constant_columns", constant)
-    record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
-
-
-def _settle_scale(opened: Opened, table: Table, record: Diagnostics) -> None:
+def _note_scale(opened: Opened, table: Table, record: Diagnostics) -> None:
     """Note on which scale the fit is, and what share of the predictions lies on an end of it."""
     scale = opened.model.scale
     if scale.is_response:
@@ -157,6 +121,19 @@ def _settle_scale(opened: Opened, table: Table, record: Diagnostics) -> None:
     if scale.is_bounded:
         share_clipped = opened.model.share_clipped(table, opened.settings.seed)
     record.note("scale", {"name": scale.name, "clipped": share_clipped})
+
+
+def plan_of(settings: Settings, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+    """What a fit would do, before it is done; the model is asked about a few rows, for its speed."""
+    record = Diagnostics()
+    opened = open_inputs(settings, X, y, sample_weight, None, record)
+    choice = choose_rows(opened)
+    search_rows = opened.rows.take(choice.search)
+    draft = Draft(opened, search_rows, opened.n_judging(choice.held_out), record)
+    cost = draft.allowed_cost()
+    draft.require_memory()
+    probed = probe(opened.model, search_rows.table, record)
+    return draft.facts(cost, probed.seconds_per_row)
 
 
 def _find_regions(task: Task, sample: Sample, record: Diagnostics) -> tuple[Search, FitResult]:

@@ -1,28 +1,44 @@
-"""What a fit found: everything that is shown, kept or asked afterwards is read from it."""
+"""What a fit found, and a fitted Granite: everything that is shown, kept or asked afterwards is read from them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
+from granite_xai.algebra.behavior import Behavior
+from granite_xai.algebra.effects import Effect
+from granite_xai.algebra.explanation import Explanation, Part, random_signs, regional_part
 from granite_xai.algebra.influence import PlayersAndSets
+from granite_xai.algebra.masking import learn
 from granite_xai.base.deferred import Deferred
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import unknown
+from granite_xai.base.parallel import one_blas_thread
+from granite_xai.base.text import listing
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.curves.description import CurveMaker
 from granite_xai.curves.shared import SharedCurves
-from granite_xai.evaluations.evaluations import Sample
+from granite_xai.evaluations.evaluations import Evaluations, Sample
+from granite_xai.evaluations.request import reads_parts_of_sets, reads_single_columns
 from granite_xai.fitting.find import Path, Task
+from granite_xai.fitting.plan import Plan, effects_of, needs_of
+from granite_xai.fitting.settings import target_for
 from granite_xai.fitting.stability import Stability
 from granite_xai.inference.estimate import Estimate
 from granite_xai.inference.model_errors import ModelErrors
 from granite_xai.inference.nodes import NodeFigures
+from granite_xai.models.columns import read_input
+from granite_xai.models.targets import read_clusters, read_weights
 from granite_xai.regions import Partition
 from granite_xai.regions.tree import Ledger
-from granite_xai.tables import Table
+from granite_xai.tables import Table, collect_rows, read_table
 from granite_xai.tables.rows import Rows
 
 
@@ -106,6 +122,11 @@ class FitResult(Task):
         return self.settings.level
 
     @property
+    def by_output(self) -> list[FitResult]:
+        """The result of each output where all are explained, otherwise this one."""
+        return list(self.outputs.values()) or [self]
+
+    @property
     def remaining(self) -> float:
         """Share of the disagreement that the regions leave on the rows that searched."""
         return float(sum(region.disagreement for region in self.partition))
@@ -153,3 +174,279 @@ class FitResult(Task):
         """The same as a copy or a file keeps it."""
         outputs = {name: result.without_sample() for name, result in self.outputs.items()}
         return replace(self, sample=None, curve_maker=None, outputs=outputs)
+
+
+NOTES_BY_QUESTION = ("noise_floor", "measured_disagreement", "chance", "cause")
+"""Diagnostics with an entry for each question."""
+
+
+class GraniteBase(BaseEstimator):
+    """What the rooms before the estimator know of `Granite`: it is one, and may be fitted."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGranite:
+    """A fit with the record of its estimator.
+
+    Parameters
+    ----------
+    result : FitResult
+    diagnostics : mapping
+        ``diagnostics_`` of the estimator.
+    max_samples : int, "auto" or None
+        As in `Granite`.
+    """
+
+    result: FitResult
+    diagnostics: Mapping[str, Any]
+    max_samples: int | str | None
+
+    def of_output(self, name: Any) -> FittedGranite:
+        """One of several outputs in the regions of all, and what was noted about it."""
+        if name not in self.result.outputs:
+            raise unknown("output", name, self.result.outputs, what="Outputs")
+        result = self.result.outputs[name]
+        diagnostics = dict(self.diagnostics)
+        for key in NOTES_BY_QUESTION:
+            if key in diagnostics:
+                by_label = diagnostics[key]
+                labels = [question.label for question in result.questions]
+                diagnostics[key] = {label: by_label[f"{label} of {name}"] for label in labels}
+        return replace(self, result=result, diagnostics=diagnostics)
+
+    # Other rows ---------------------------------------------------------------------------------
+
+    def read(self, X: Any) -> Table:
+        """Other rows, with the columns and kinds of the fitting rows."""
+        return read_table(
+            X, missing="allow" if self.result.missing else "error", like=self.result.table
+        )
+
+    def read_again(self, X: Any) -> Table:
+        """The table of the fit, of which a part may have searched: nothing in it is new (D02, D15)."""
+        settings = self.result.settings
+        return read_input(X, settings.model, settings.kinds, settings.named_columns)
+
+    def regions(self, table: Table) -> IntArray:
+        """Region of each row."""
+        return self.result.partition.apply(table)
+
+    def target(
+        self, y: Any, table: Table, *behaviors: Behavior, weights: FloatArray | None = None
+    ) -> FloatArray | None:
+        """The target as numbers, where a behavior (without any: of the questions) needs it."""
+        model = self.result.model
+        if behaviors:
+            return target_for(y, table, model, behaviors, weights=weights)
+        questions = self.result.questions
+        labels = [question.label for question in questions]
+        behaviors = tuple(question.behavior for question in questions)
+        return target_for(y, table, model, behaviors, labels, weights)
+
+    def draw_rows(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
+        """Draw rows as the fit draws them.
+
+        Parameters
+        ----------
+        weights : array of shape (n_rows,)
+            Rows of weight 0 are not used.
+        max_samples : int, optional
+            Rows at most; None: as many as the fit.
+
+        Returns
+        -------
+        array of int
+            Positions of the rows to use.
+        """
+        positions = np.flatnonzero(weights > 0)
+        if max_samples is None and self.max_samples == "auto":
+            max_samples = len(self.diagnostics["rows"]["search"])
+        elif max_samples is None and self.max_samples is not None:
+            max_samples = int(self.max_samples)
+        if max_samples is None or max_samples >= len(positions):
+            return positions
+        generator = np.random.default_rng(self.result.settings.seed)
+        return np.sort(generator.choice(positions, size=max_samples, replace=False))
+
+    def other_rows(self, X: Any, y: Any, sample_weight: Any = None, clusters: Any = None) -> Rows:
+        """Other rows of a fit, those of weight 0 left out.
+
+        Parameters
+        ----------
+        X, y, sample_weight, clusters
+            As in `Granite.fit`.
+        """
+        X, y, sample_weight, clusters = collect_rows(
+            X, y, sample_weight, None, self.result.settings.seed, clusters
+        )
+        table = self.read(X)
+        weights = read_weights(sample_weight, table)
+        return Rows.of(
+            table,
+            self.target(y, table, weights=weights),
+            weights,
+            read_clusters(clusters, table),
+            in_fixed_order=False,
+        )
+
+    def predict(self, table: Table) -> FloatArray:
+        """What the curves of each row's region add up to, (n_rows,), or (n_rows, n_outputs)."""
+        regions = self.regions(table)
+        predicted = [
+            fit.shared_curves.value.predict(table, regions, fit.model)
+            for fit in self.result.by_output
+        ]
+        return np.stack(predicted, axis=1) if self.result.outputs else predicted[0]
+
+    def held_out_fidelity(self, X: Any) -> float:
+        """Share of the prediction's variance on other rows that the curves describe."""
+        table = self.read(X)
+        predictions = self.result.model.on_rows(table)
+        variance = predictions.var()
+        if variance == 0:
+            return 1.0
+        return 1.0 - float(np.square(predictions - self.predict(table)).mean() / variance)
+
+    def rows_needed(self, half_width: float) -> int:
+        """Rows that search, for an interval of a half width; the error of held-out rows falls like 1/√N."""
+        estimate = self.result.estimate
+        if estimate is None or not estimate.standard_error > 0.0:
+            raise InputError(
+                "rows_needed() needs an interval, and this fit has none.",
+                code="P03",
+                argument="half_width",
+                hint="Fit with a confidence_level and held-out rows (holdout=), on rows with more than chance.",
+            )
+        quantile = NormalDist().inv_cdf((1.0 + estimate.confidence_level) / 2.0)
+        n_search = len(self.diagnostics["rows"]["search"])
+        return ceil(n_search * (quantile * estimate.standard_error / half_width) ** 2)
+
+
+def fitted_view(g: Any, output: Any = None, several: bool = False) -> FittedGranite:
+    """What a fitted Granite found.
+
+    Parameters
+    ----------
+    g : Granite
+    output : object, optional
+        One of the outputs, where all are explained.
+    several : bool
+        Whether the caller takes all outputs at once.
+
+    Raises
+    ------
+    NotFittedError
+        Where it is not fitted.
+    InputError
+        P01, where it is no Granite; M02, where all outputs are explained and the caller takes one.
+    """
+    if not isinstance(g, GraniteBase):
+        raise InputError(
+            f"a fitted Granite is needed, not a {type(g).__name__}.",
+            code="P01",
+            argument="g",
+            hint="Pass gx.Granite(model).fit(X).",
+        )
+    check_is_fitted(g)
+    view = FittedGranite(vars(g)["_fitted"], g.diagnostics_, g.max_samples)
+    if output is not None:
+        return view.of_output(output)
+    if view.result.outputs and not several:
+        raise InputError(
+            "this is about one output, and the fit explains all.",
+            code="M02",
+            argument="output",
+            hint=f"Use of_output(): {listing(g.outputs_)}.",
+        )
+    return view
+
+
+# What is asked about other rows -----------------------------------------------------------------------
+
+
+def ask_about(result: FitResult, effects: Sequence[Effect], rows: Rows) -> Sample:
+    """What some effects read of the model, on any rows; see `plan_about`."""
+    return plan_about(result, effects).ask(rows)
+
+
+def plan_about(result: FitResult, effects: Sequence[Effect]) -> Plan:
+    """What is asked about any rows for some effects.
+
+    What maskings learned is that of the fit; what these effects read beyond it is learned of its
+    search rows. Values that stand for columns are those of the fit, where they serve these effects.
+
+    Parameters
+    ----------
+    result : FitResult
+    effects : sequence of Effect
+    """
+    plan = result.plan
+    needs, reads = needs_of(effects)
+    lacking = needs.facts - plan.needs.facts
+    guarded = not result.settings.as_in_paper
+    learned = {
+        **{key: of_key for key, of_key in plan.learned.items() if key in needs.facts},
+        **learn(lacking, result.rows, result.settings.seed, guarded),
+    }
+    n_columns = result.table.n_columns
+    values = plan.values
+    combined = {members: plan.combined[members] for members in reads if members in plan.combined}
+    if len(combined) < len(reads) or not reads_parts_of_sets(reads, needs.coalitions, n_columns):
+        combined = {}
+    if plan.cells and not combined and not reads_single_columns(reads, n_columns):
+        values = None
+    return replace(plan, needs=needs, learned=learned, values=values, combined=combined)
+
+
+def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Each region that has rows, with their places, from the region of each row."""
+    for region in np.unique(regions).tolist():
+        yield region, np.flatnonzero(regions == region)
+
+
+def parts_of_region(
+    result: FitResult,
+    effects: Mapping[str, Effect] | Sequence[tuple[str, Effect]],
+    evaluations: Evaluations,
+    region: int,
+    positions: IntArray,
+) -> list[Part]:
+    """The values of some effects in one region; with a confidence level, also how they vary with the sample.
+
+    Parameters
+    ----------
+    result : FitResult
+    effects : sequence of (name, Effect)
+    evaluations : Evaluations
+        Of the rows of the region.
+    region : int
+    positions : array of int
+        Where these rows stand in the table that was asked about.
+    """
+    signs = None
+    if result.level is not None:
+        signs = random_signs(np.arange(len(positions)), result.settings.seed)
+    named = effects.items() if isinstance(effects, Mapping) else effects
+    with one_blas_thread():
+        return [
+            regional_part(effect, evaluations, positions, region=region, name=name, signs=signs)
+            for name, effect in named
+        ]
+
+
+def explain_rows(result: FitResult, rows: Rows) -> Explanation:
+    """Both sides of every question on other rows, region by region, with the same rows as reference (C17)."""
+    effects = effects_of(result.questions)
+    names = [name for question in result.questions for name in question.question.side_names]
+    regions = result.partition.apply(rows.table)
+    # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
+    everywhere = None if result.plan.values is None else ask_about(result, effects, rows)
+    parts: list[Part] = []
+    for region, places in rows_by_region(regions):
+        if everywhere is None:
+            inside = ask_about(result, effects, rows.take(places))
+        else:
+            inside = everywhere.take(places)
+        named = list(zip(names, effects, strict=True))
+        parts += parts_of_region(result, named, inside.outputs[0], region, places)
+    return Explanation(result.layout.labels, tuple(parts), rows.table)

@@ -1,25 +1,36 @@
-"""What rows say of the regions that a fit found: held-out rows, folds of the search rows, or these themselves."""
+"""What rows say of the regions of a fit: held-out or new rows, folds of the search rows, or these themselves."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.algebra.interaction import Whole
+from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.deferred import Deferred
+from granite_xai.base.document import (
+    Bar,
+    Document,
+    Paragraph,
+    Printable,
+    RegionLabel,
+    Table as TableBlock,
+)
+from granite_xai.base.numbers import OutputUnit, amount, count, share
 from granite_xai.base.parallel import one_blas_thread
-from granite_xai.base.typing import IntArray
-from granite_xai.curves.description import CurveMaker
+from granite_xai.base.text import ALL_ROWS, shortened
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.curves.description import CurveMaker, Nodes
 from granite_xai.curves.other_scale import (
     on_scale as on_other_scale,
     one_curve_per_feature,
     scale_to_try,
 )
-from granite_xai.curves.sharing import Nodes
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.fitting.find import Search
 from granite_xai.fitting.fit_result import FitResult
@@ -37,9 +48,13 @@ from granite_xai.inference.estimate import (
     folds,
     optimism_of_tree,
 )
-from granite_xai.inference.nodes import MeasuredNodes, NodeFigures, measure_nodes
+from granite_xai.inference.nodes import MeasuredNodes, NodeFigure, NodeFigures, measure_nodes
 from granite_xai.inference.noise import Chance, Signs
+from granite_xai.regions import Leaf, Node, Partition
+from granite_xai.regions.tree import Ledger, UntakenCut
+from granite_xai.search.growth import Tree, untaken_cuts
 from granite_xai.search.problem import GivenRules
+from granite_xai.tables import Table, frame
 from granite_xai.tables.rows import SMALL_TABLE, Rows
 
 UNKNOWN = DescribedShare(math.nan)
@@ -73,10 +88,7 @@ def judge_by_other_rows(
         Which rows these are.
     """
     rows = JudgingRows(kind, regions, sample.rows.clusters)
-    described = Deferred(
-        lambda: _described_by_rows(result, sample, regions), now=result.shared_curves.is_computed
-    )
-    return _judgement(result, sample, rows, described)
+    return _judgement(result, sample, rows, partial(_described_by_rows, result, sample, regions))
 
 
 def judge_by_search_rows(
@@ -94,7 +106,7 @@ def judge_by_search_rows(
     """
     rows = JudgingRows("fitting", result.regions, sample.rows.clusters)
     if not trees:
-        return _judgement(result, sample, rows, _described_by_fit(result))
+        return _judgement(result, sample, rows, partial(_described_by_fit, result))
     signs = Signs.drawn(sample.rows.clusters, result.settings.seed)
     optimism = []
     with one_blas_thread():
@@ -102,15 +114,15 @@ def judge_by_search_rows(
             evaluations = sample.outputs[question.output]
             by_fold = [optimism_of_tree(question, evaluations, tree, signs) for tree in trees]
             optimism.append(expected_optimism(by_fold, trees, evaluations.weights))
-    described = _described_by_folds(result, trees)
-    return _judgement(result, sample, rows._replace(kind="cross-validated"), described, optimism)
+    rows = rows._replace(kind="cross-validated")
+    return _judgement(result, sample, rows, partial(_described_by_folds, result, trees), optimism)
 
 
 def _judgement(
     result: FitResult,
     sample: Sample,
     rows: JudgingRows,
-    described: Deferred[DescribedShares],
+    described: Callable[[], DescribedShares],
     optimism: Sequence[float] | None = None,
 ) -> Judgement:
     """The estimate and the figures of all nodes; the same random signs tell both what chance adds."""
@@ -146,7 +158,7 @@ def _judgement(
             exceeded=exceeded,
             level=level,
             rules=[str(rule) for rule in result.partition.rules],
-            fidelities=described,
+            fidelities=Deferred(described, now=result.shared_curves.is_computed),
             optimism=optimism or [0.0] * len(measured),
         ),
         measured,
@@ -182,36 +194,31 @@ def trees_of_folds(result: FitResult, sample: Sample) -> list[FoldTree]:
 # Share that curves describe -----------------------------------------------------------------------------
 
 
-def _described_by_fit(result: FitResult) -> Deferred[DescribedShares]:
+def _described_by_fit(result: FitResult) -> DescribedShares:
     """Share described on the rows that made the curves."""
-    curves = result.shared_curves
-
-    def shares() -> DescribedShares:
-        with one_blas_thread():
-            makers = _makers_on_other_scale(result)
-            of_outputs = [one_curve_per_feature(maker).global_fidelity for maker in makers or ()]
-        described = DescribedShares(
-            in_regions=DescribedShare(curves.value.fidelity),
-            overall=DescribedShare(curves.value.global_fidelity),
-        )
-        if not of_outputs:
-            return described
-        return replace(
-            described,
-            on_other_scale=DescribedShare(float(np.mean(of_outputs))),
-            other_scale=makers[0].scale.name,
-        )
-
-    return Deferred(shares, now=curves.is_computed)
+    curves = result.shared_curves.value
+    described = DescribedShares(
+        in_regions=DescribedShare(curves.fidelity), overall=DescribedShare(curves.global_fidelity)
+    )
+    with one_blas_thread():
+        makers = _makers_on_other_scale(result)
+        of_outputs = [one_curve_per_feature(maker).global_fidelity for maker in makers]
+    if not makers:
+        return described
+    return replace(
+        described,
+        on_other_scale=DescribedShare(float(np.mean(of_outputs))),
+        other_scale=makers[0].scale.name,
+    )
 
 
 def _described_by_rows(result: FitResult, sample: Sample, regions: IntArray) -> DescribedShares:
     """Share of the prediction's variance that curves describe on other rows, with regions and without."""
-    fits = list(result.outputs.values()) or [result]
+    fits = result.by_output
     if any(fit.shared_curves.value.lacks_rows for fit in fits):
         return DescribedShares(in_regions=UNKNOWN, overall=UNKNOWN)
-    in_regions = list[Predicted]()
-    overall = list[Predicted]()
+    in_regions: list[Predicted] = []
+    overall: list[Predicted] = []
     for fit, evaluations in zip(fits, sample.outputs, strict=True):
         model = evaluations.predictions
         curves = fit.shared_curves.value
@@ -244,7 +251,7 @@ def _makers_on_other_scale(result: FitResult) -> list[CurveMaker]:
     by itself.
     """
     first = result.questions[0]
-    fits = list(result.outputs.values()) or [result]
+    fits = result.by_output
     makers = [fit.curve_maker.value for fit in fits if fit.curve_maker is not None]
     is_asked = (
         result.level is not None
@@ -262,43 +269,33 @@ def _makers_on_other_scale(result: FitResult) -> list[CurveMaker]:
     return [on_other_scale(maker, scale) for maker in makers]
 
 
-def _described_by_folds(result: FitResult, trees: Sequence[FoldTree]) -> Deferred[DescribedShares]:
-    """Share described on other rows, by curves that were made without a fold of the rows each."""
-    fits = list(result.outputs.values()) or [result]
+def _described_by_folds(result: FitResult, trees: Sequence[FoldTree]) -> DescribedShares:
+    """Share described on other rows, by curves that were made without a fold of the rows each.
 
-    def shares() -> DescribedShares:
-        first = result.questions[0]
-        is_coe = isinstance(first.question.first.interaction, Whole)
-        if first.order > 1 and not is_coe:
-            # Interactions of other questions are told on the rows that made them (tests/spec/defaults.json).
-            return _described_by_fit(result).value
-        makers = [fit.curve_maker.value for fit in fits if fit.curve_maker is not None]
-        with one_blas_thread():
-            return _shares_by_folds(result, makers, trees)
-
-    return Deferred(shares, now=result.shared_curves.is_computed)
-
-
-def _shares_by_folds(
-    result: FitResult, makers: Sequence[CurveMaker], trees: Sequence[FoldTree]
-) -> DescribedShares:
-    """Share described in the printed regions, and by one curve per feature.
-
-    In the regions it is what curves miss on their own rows, and the optimism of the trees of the folds
+    In the printed regions it is what curves miss on their own rows, and the optimism of the trees of the folds
     with their curves, which each of them shares for itself.
     """
+    first = result.questions[0]
+    is_coe = isinstance(first.question.first.interaction, Whole)
+    if first.order > 1 and not is_coe:
+        # Interactions of other questions are told on the rows that made them (tests/spec/defaults.json).
+        return _described_by_fit(result)
     weights = result.weights
-    missed_in_regions = list[float]()
-    overall = list[Predicted]()
-    for maker, fit in zip(makers, list(result.outputs.values()) or [result], strict=True):
+    missed_in_regions: list[float] = []
+    overall: list[Predicted] = []
+    for fit in result.by_output:
+        if fit.curve_maker is None:
+            return DescribedShares(in_regions=UNKNOWN, overall=UNKNOWN)
+        maker = fit.curve_maker.value
         model = maker.evaluations.predictions
         spread = np.square(model - np.average(model, weights=weights))
         variance = float(np.average(spread, weights=weights))
         by_one_curve = np.empty(len(weights))  # of each row, made without its fold
-        optimism_by_fold = list[float]()
+        optimism_by_fold: list[float] = []
         for tree in trees:
             left_out = tree.is_left_out
-            of_tree = maker.describe(Nodes.of(tree.partition), tree.regions, ~left_out)
+            with one_blas_thread():
+                of_tree = maker.describe(Nodes.of(tree.partition), tree.regions, ~left_out)
             by_one_curve[left_out] = of_tree.overall[left_out]
             missed = np.square(model - of_tree.in_regions)
             on_others = np.average(missed[left_out], weights=weights[left_out])
@@ -316,19 +313,303 @@ def _shares_by_folds(
         in_regions=DescribedShare(1.0 - float(np.mean(missed_in_regions))),
         overall=described_share(overall, weights, result.rows.clusters, result.level),
     )
-    on_scale = list[Predicted]()
-    others = _makers_on_other_scale(result)
-    for maker, (model, _) in zip(others, overall, strict=False):
-        by_one_curve = np.empty(len(weights))
-        for tree in trees:
-            left_out = tree.is_left_out
-            of_fold = maker.describe(Nodes.of(tree.partition), tree.regions, ~left_out)
-            by_one_curve[left_out] = of_fold.overall[left_out]
-        on_scale.append(Predicted(model, by_one_curve))
+    with one_blas_thread():
+        makers = _makers_on_other_scale(result)
+        on_scale: list[Predicted] = []
+        for maker, (model, _) in zip(makers, overall, strict=False):
+            by_one_curve = np.empty(len(weights))
+            for tree in trees:
+                left_out = tree.is_left_out
+                of_fold = maker.describe(Nodes.of(tree.partition), tree.regions, ~left_out)
+                by_one_curve[left_out] = of_fold.overall[left_out]
+            on_scale.append(Predicted(model, by_one_curve))
     if not on_scale:
         return described
     return replace(
         described,
         on_other_scale=described_share(on_scale, weights, result.rows.clusters, result.level),
-        other_scale=others[0].scale.name,
+        other_scale=makers[0].scale.name,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Evaluation(Printable):
+    """Disagreement on other rows, which serve both as explained rows and as reference, inside each region.
+
+    With a confidence level, what is printed and quoted is corrected for chance (``estimate``, ``remaining``). What the
+    rows show without that correction stands beside it: what the regions leave (``disagreement``: the sum of each
+    region's times its share of the rows), what there is without them (``global_disagreement``; in shares, 1.0, for
+    several questions), their ratio (``plug_in``) and the frame.
+
+    Parameters
+    ----------
+    rules, titles : tuples of length n_regions
+        Rules of the regions, and their names or the rules as a person says them.
+    counts : tuple of length n_regions
+        Rows of each region.
+    regional : array of shape (n_regions,)
+        Disagreement inside each region, times its share of the rows: what it leaves.
+    by_region : array of shape (n_regions,)
+        The part of ``global_disagreement`` that the rows of each region have where there are no regions; nan where a
+        question has no value a row.
+    disagreement, global_disagreement : float
+        Sum of ``regional``, and disagreement on all rows.
+    table : Table
+        The rows.
+    figures : NodeFigures, optional
+        What the first question says on all these rows and in each region; older files do not hold it.
+    is_effect : bool
+        Whether the first question is about effects, so that its heterogeneity is how far rows stray.
+    unit : OutputUnit
+        How effects are written.
+    below_noise_floor : bool
+        Whether every question is at its noise floor on these rows.
+    estimate : Estimate, optional
+        The same corrected for chance, with its interval; None without a confidence level.
+    """
+
+    rules: tuple[str, ...]
+    counts: tuple[int, ...]
+    regional: FloatArray
+    by_region: FloatArray
+    disagreement: float
+    global_disagreement: float
+    table: Table = field(repr=False)
+    figures: NodeFigures | None = None
+    is_effect: bool = True
+    unit: OutputUnit = field(default_factory=OutputUnit)
+    below_noise_floor: bool = False
+    estimate: Estimate | None = None
+    titles: tuple[str, ...] = ()
+
+    @property
+    def remaining(self) -> float:
+        """Share of the disagreement that the regions leave: the figure to quote.
+
+        Corrected for chance with a confidence level, otherwise `plug_in`; 0.0 where there is nothing to explain, nan
+        where there is only chance.
+        """
+        if self.estimate is not None and not self.below_noise_floor:
+            return self.estimate.remaining
+        return self.plug_in
+
+    @property
+    def plug_in(self) -> float:
+        """The same as these rows show it, with what chance adds to both; 0.0 where there is nothing to explain."""
+        if self.below_noise_floor or not self.global_disagreement > 0:
+            return 0.0
+        return self.disagreement / self.global_disagreement
+
+    def _document(self) -> Document:
+        """What the regions remove, and how far rows stray on all rows and in each region."""
+        if self.figures is None:
+            sentence = repr(self)[1:-1] if self.estimate is None else str(self.estimate)
+            return Document([Paragraph(sentence)])
+        heading = "difference"
+        if self.is_effect:
+            heading = f"rows stray ({self.unit.noun})" if self.unit.noun else "rows stray"
+        lines: list[tuple[object, ...]] = []
+        all_rows = self.figures.root
+        largest = np.nanmax([node.heterogeneity for node in self.figures.nodes])
+        lines.append((ALL_ROWS, f"{all_rows.n_samples:,}", "", self._bar(all_rows, largest)))
+        titles = self.titles or self.rules
+        leaves = self.figures.leaves if len(self.rules) > 1 else ()
+        for node in leaves:
+            line = (
+                RegionLabel(node.region, shortened(titles[node.region])),
+                f"{node.n_samples:,}",
+                Bar(share(node.share), node.share),
+                self._bar(node, largest),
+            )
+            lines.append(line)
+        table = TableBlock(("region", "rows", "share", heading), lines, left=(0,))
+        return Document([Paragraph(self._sentence(self.figures)), table])
+
+    def _sentence(self, figures: NodeFigures) -> str:
+        """What the regions change, in the unit of the table below it."""
+        estimate = self.estimate
+        if estimate is not None and (estimate.regions == 1 or math.isnan(estimate.remaining)):
+            return str(estimate)
+        overall = figures.root.heterogeneity
+        inside = self._size(figures.size(figures.by_set_inside_regions()))
+        basis = count(figures.n_rows, "row")
+        if estimate is not None and not math.isnan(estimate.low):
+            # The interval is that of the share that is left of the squared figure.
+            low, high = (
+                self._size(overall * figures.size([left])) for left in (estimate.low, estimate.high)
+            )
+            basis = f"{100 * estimate.confidence_level:g}% interval {low} to {high}, {basis}"
+        regions = count(len(self.rules), "region")
+        if self.is_effect:
+            return (
+                f"Rows stray by {self._size(overall)}, inside the {regions} by {inside} ({basis})."
+            )
+        return f"The difference is {self._size(overall)}, inside the {regions} {inside} ({basis})."
+
+    def _size(self, heterogeneity: float) -> str:
+        return self.unit.spread(heterogeneity) if self.is_effect else amount(heterogeneity)
+
+    def _bar(self, node: NodeFigure, largest: float) -> Bar:
+        """The heterogeneity of a node beside the largest."""
+        text = amount(node.heterogeneity)
+        if self.is_effect:
+            text = self.unit.spread(node.heterogeneity, bare=True)
+        if math.isnan(node.heterogeneity) or not largest > 0:
+            return Bar(text, 0.0)
+        return Bar(text, float(node.heterogeneity / largest))
+
+    def __repr__(self) -> str:
+        rows = count(sum(self.counts), "row")
+        regions = count(len(self.rules), "region")
+        if math.isnan(self.remaining):
+            return f"<Evaluation of {rows} in {regions}: only sampling noise>"
+        removed = share(max(1.0 - self.remaining, 0.0))
+        return f"<Evaluation of {rows} in {regions}: {removed} of the heterogeneity removed>"
+
+    def _shares_left(self) -> FloatArray:
+        """What is left in each region of its part of the disagreement on all rows; nan where there is none."""
+        is_measured = np.isfinite(self.by_region) & (self.by_region > 0)
+        shares = np.full(len(is_measured), np.nan)
+        np.divide(self.regional, self.by_region, out=shares, where=is_measured)
+        return shares
+
+    def frame(self) -> Any:
+        """One line for each region, as these rows show it, not corrected for chance.
+
+        Columns: region, rule, n_samples, fraction, global_disagreement, disagreement, remaining. Corrected figures
+        with their intervals: ``estimate.frame()``.
+        """
+        counts = np.array(self.counts)
+        columns = {
+            "region": np.arange(len(counts)),
+            "rule": list(self.rules),
+            "n_samples": counts,
+            "fraction": counts / counts.sum(),
+            "global_disagreement": self.by_region,
+            "disagreement": self.regional,
+            "remaining": self._shares_left(),
+        }
+        return frame(columns, like=self.table)
+
+
+def evaluate_rows(result: FitResult, rows: Rows, kind: str = "given") -> Evaluation:
+    """Measure the regions on other rows (C17); with a confidence level, also corrected for chance.
+
+    Parameters
+    ----------
+    result : FitResult
+    rows : Rows
+    kind : "given" or "fitting"
+        Whether these are other rows, or those that chose the regions.
+    """
+    sample = result.plan.ask(rows)
+    regions = result.partition.apply(rows.table)
+    n_regions = len(result.partition)
+    judgement = judge_by_other_rows(result, sample, regions, kind)
+    plug_in = np.stack([of_question.plug_in for of_question in judgement.measured])  # (Q, nodes)
+    leaves = judgement.nodes[0].leaves
+    everywhere = plug_in[:, 0]
+    factors = _factors(result, everywhere)
+    in_regions = factors @ np.nan_to_num(plug_in[:, [leaf.node for leaf in leaves]])
+    regional = in_regions * [leaf.share for leaf in leaves]
+    by_region = np.full(n_regions, np.nan)
+    with one_blas_thread():
+        losses = _losses_by_row(result, sample, factors)
+    if losses is not None:
+        by_region = np.bincount(regions, weights=losses, minlength=n_regions)
+    question = result.questions[0].question
+    counts = np.bincount(regions, minlength=n_regions)
+    return Evaluation(
+        rules=tuple(str(rule) for rule in result.partition.rules),
+        counts=tuple(counts.tolist()),
+        regional=regional,
+        by_region=by_region,
+        disagreement=float(regional.sum()),
+        global_disagreement=float(factors @ everywhere),
+        table=rows.table,
+        figures=judgement.nodes[0],
+        is_effect=question.behavior.key == "local" and cause(question) == INTERACT,
+        unit=OutputUnit(probability=result.model.is_probability),
+        below_noise_floor=not factors.any(),
+        estimate=judgement.estimate,
+        titles=tuple(result.partition.titles),
+    )
+
+
+def _factors(result: FitResult, disagreements: FloatArray) -> FloatArray:
+    """What each question counts: 1 for one, its weight in shares of its disagreement on all rows for several."""
+    is_beyond_rounding = disagreements > result.floors
+    if len(result.questions) == 1:
+        return np.where(is_beyond_rounding, 1.0, 0.0)
+    weights = np.where(is_beyond_rounding, result.question_weights, 0.0)
+    weights = weights / (weights.sum() or 1.0)
+    return np.divide(weights, disagreements, out=np.zeros_like(weights), where=weights > 0)
+
+
+def _losses_by_row(result: FitResult, sample: Sample, factors: FloatArray) -> FloatArray | None:
+    """Each row's part of the disagreement on all rows; None where a question has no value a row."""
+    if not all(question.is_local for question in result.questions):
+        return None
+    weights = sample.rows.weights
+    whole = RegionWeights.whole(weights)
+    total = np.zeros(len(weights))
+    for factor, question in zip(factors, result.questions, strict=True):
+        for gap in question.gaps(sample.outputs[question.output], whole):
+            total += factor * question.loss(gap)[:, 0]
+    return np.asarray(total * weights / weights.sum())
+
+
+def ledger_of(result: FitResult, search: Search, judging: Sample) -> Deferred[Ledger]:
+    """The ledger of a fit, read off its evaluations when somebody asks.
+
+    Parameters
+    ----------
+    result : FitResult
+    search : Search
+    judging : Sample
+        The rows that judge: those held out, or else those that searched.
+    """
+    rows = judging.rows
+    predictions = [evaluations.predictions for evaluations in judging.outputs]
+
+    def ledger() -> Ledger:
+        if result.partition.root is None:
+            return Ledger()
+        with one_blas_thread():
+            cuts: list[UntakenCut] = []
+            if isinstance(result.settings.partitioner, Tree):
+                cuts = list(untaken_cuts(search.problem(), result.partition.root))
+            # Without splits, with the first one, with the first two, ..., parents first.
+            described = []
+            for number in range(len(result.partition)):
+                root, _ = _first_splits(result.partition.root, number)
+                described.append(_described(result, root, rows, predictions))
+        return Ledger(tuple(described), tuple(cuts))
+
+    return Deferred(ledger)
+
+
+def _first_splits(node: Node, number: int) -> tuple[Node, int]:
+    """A tree with so many of its splits, parents first, and how many of the number are left."""
+    if isinstance(node, Leaf):
+        return node, number
+    if number == 0:
+        return Leaf(node.n_samples, node.fraction, node.disagreement), 0
+    left, number = _first_splits(node.children[0], number - 1)
+    right, number = _first_splits(node.children[1], number)
+    return replace(node, children=(left, right)), number
+
+
+def _described(result: FitResult, root: Node, rows: Rows, predictions: list[FloatArray]) -> float:
+    """Share of the model described with a tree; NaN where effects of several features would ask the model."""
+    partition = Partition(root, result.table.names)
+    search_regions, regions = partition.apply(result.table), partition.apply(rows.table)
+    predicted = []
+    for fit, model in zip(result.by_output, predictions, strict=True):
+        curves = fit.shared_curves.value
+        if fit.curve_maker is None or curves.needs_model:
+            return math.nan
+        if len(partition) < len(result.partition):
+            curves = fit.curve_maker.value.shared_curves(partition, search_regions)
+        predicted.append(Predicted(model, curves.predict(rows.table, regions)))
+    return described_share(predicted, rows.weights, rows.clusters, None).value

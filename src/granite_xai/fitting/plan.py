@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.algebra.disagreement import ResolvedQuestion
+from granite_xai.algebra.effects import Effect
 from granite_xai.algebra.masking import learn
 from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.errors import DataWarning, Diagnostics, ResourceError
@@ -402,54 +403,65 @@ class Draft:
     opened : Opened
     search : Rows
         The rows that search.
-    record : Diagnostics
+    n_judging : int
+        How many rows judge the regions.
+    record : Diagnostics, optional
 
     Attributes
     ----------
     questions : tuple of ResolvedQuestion
         Resolved on these rows.
+    is_sampled : bool
+        Whether an effect is a mean over drawn orders of arrival.
     has_pilot : bool
         Whether a pilot chooses values of columns; otherwise all are asked, or `quantiles`.
     combines_values : bool
         Whether sets of several columns are read at all combinations of a few values.
     """
 
-    def __init__(self, opened: Opened, search: Rows, record: Diagnostics) -> None:
+    def __init__(
+        self, opened: Opened, search: Rows, n_judging: int, record: Diagnostics | None = None
+    ) -> None:
+        settings, table = opened.settings, search.table
+        resources = settings.resources
+        settings.tree.columns(table)  # refuses columns that the table does not have
+        require_table_room(table, resources)
         self.opened = opened
         self.search = search
-        settings, table = opened.settings, search.table
-        settings.tree.columns(table)  # refuses columns that the table does not have
-        require_table_room(table, settings.resources)
+        self.n_judging = n_judging
         self.questions = resolved_questions(opened, table)
-        beside = settings.partitioner.extra_effects(table, settings.resources, settings.seed)
-        self._asked = (*self.questions, *beside)
-        self.needs = Needs()
-        if self._asks_about_all_players():
-            self.needs = Needs(coalitions=curves_of(self.questions[0], table))
-        self.reading = Reading(opened.model, table, record, settings.seed)
-        self.reads: dict[Coalition, AbstractSet[Coalition]] = {}
-        for question in self._asked:
-            self.needs |= question.needs
-            for members, coalitions in question.reads.items():
-                self.reads[members] = self.reads.get(members, frozenset()) | coalitions
+        beside = settings.partitioner.extra_effects(table, resources, settings.seed)
+        asked = (*self.questions, *beside)
+        self.needs, self.reads = needs_of(effects_of(asked))
         # What maskings learn that is not read from matrices: the model is asked about it.
         self._asked_beside = frozenset(
             fact
-            for question in self._asked
+            for question in asked
             for fact in question.needs.facts
             if fact[1] not in question.needs.coalitions
         )
-        self.is_sampled = any(question.is_sampled for question in self._asked)
+        if self._asks_about_all_players():
+            self.needs |= Needs(coalitions=curves_of(self.questions[0], table))
+        self.reading = Reading(opened.model, table, record, settings.seed)
+        self.is_sampled = any(question.is_sampled for question in asked)
         self.n_outputs = len(opened.model.outputs) or 1
-        resources = settings.resources
         self.n_pilot_values = resources.grid or CELLS
         self.quantiles: int | None = None
         self.has_pilot = self.combines_values = False
-        if settings.level is not None and resources.max_grid is not None:
-            self.combines_values = self._combines_values_for_less()
-            is_by_column = reads_single_columns(self.reads, table.n_columns)
-            is_by_column = is_by_column and not self.needs.attributions
-            self.has_pilot = self.combines_values or is_by_column
+        if settings.level is None or resources.max_grid is None:
+            self.quantiles = resources.grid
+            return
+        # Local interactions under marginal masking are read at a few values where all values are too dear: what the
+        # columns of a set do together is then all that counts, not how they vary together.
+        is_local = all(question.is_local for question in asked) and self.n_outputs == 1
+        is_plain = not self.needs.attributions and not self.needs.facts
+        is_of_sets = reads_parts_of_sets(self.reads, self.needs.coalitions, table.n_columns)
+        if is_local and is_plain and is_of_sets:
+            n_expected = round(HELD_OUT_TO_SEARCHING * len(search))
+            self.combines_values = self._cost_of_request(n_expected).model_rows > settings.budget
+        is_by_column = reads_single_columns(self.reads, table.n_columns)
+        is_by_column = is_by_column and not self.needs.attributions
+        self.has_pilot = self.combines_values or is_by_column
         if not self.has_pilot:
             self.quantiles = resources.grid
 
@@ -470,21 +482,6 @@ class Draft:
             column.kind == "nominal" and 2 ** (len(column.levels) - 1) > tree.max_candidates
             for column in split_columns
         )
-
-    def _combines_values_for_less(self) -> bool:
-        """Whether interactions are read at a few values: where all values are too dear.
-
-        Only local ones under marginal masking: what the columns of a set do together is then all that
-        counts, not how they vary together.
-        """
-        is_local = all(question.is_local for question in self._asked)
-        if self.needs.attributions or self.needs.facts or not is_local or self.n_outputs > 1:
-            return False
-        n_columns = self.search.table.n_columns
-        if not reads_parts_of_sets(self.reads, self.needs.coalitions, n_columns):
-            return False
-        n_judging = round(HELD_OUT_TO_SEARCHING * len(self.search))
-        return self._cost_of_request(n_judging).model_rows > self.opened.settings.budget
 
     def plan(self, record: Diagnostics, announce: Callable[[float], None]) -> Plan:
         """Probe the model, choose the values that stand for columns, and learn what maskings learn.
@@ -528,6 +525,15 @@ class Draft:
             combined=combined,
         )
 
+    # Values ---------------------------------------------------------------------------------------
+
+    @property
+    def single_columns(self) -> list[int]:
+        """Positions of the columns that are changed one at a time, for questions or curves."""
+        coalitions = self.needs.compared | self.needs.coalitions
+        singles = {Coalition([position]) for position in range(self.search.table.n_columns)}
+        return sorted(min(columns) for columns in coalitions & singles)
+
     def values_of_sets(self, budget: float) -> float:
         """Values of all sets together at which a row is asked, so that enough rows may search.
 
@@ -537,42 +543,22 @@ class Draft:
             Model rows of the fit.
         """
         n_used = (1 + HELD_OUT_TO_SEARCHING) * min(len(self.search), FEWEST_SEARCHING)
-        fixed = PROBED_ROWS + self._pilot_cost(budget)
+        fixed = PROBED_ROWS + self._pilot_cost(budget, self.search.table)
         of_columns = 1 + sum(self._values_of_columns(self.search.table).values())
         affordable = (budget - fixed) / n_used - of_columns
-        n_coarse = self._n_combined(COARSE)
-        return float(min(max(affordable, n_coarse), self._n_combined(CELLS)))
+        return float(min(max(affordable, self._n_combined(COARSE)), self._n_combined(CELLS)))
 
     def _n_combined(self, size: int) -> int:
         """Combinations of at most so many values of each column, of all sets."""
         columns = self.search.table.columns
-        total = 0
-        for members in self.needs.compared:
-            total += math.prod(n_values(columns[position], size) for position in members)
-        return total
+        return sum(
+            math.prod(n_values(columns[position], size) for position in members)
+            for members in self.needs.compared
+        )
 
     def _values_of_columns(self, table: Table) -> dict[str, int]:
         columns = [table.columns[position] for position in self.single_columns]
         return {column.name: n_values(column, self.n_pilot_values) for column in columns}
-
-    def _pilot_cost(self, budget: float, drawn_from: Table | None = None) -> int:
-        """Rows that the pilot sends to the model, at most."""
-        table = self.search.table if drawn_from is None else drawn_from
-        n_cells = self.n_pilot_values
-        fewest = COARSE if self.combines_values else n_cells
-        columns = [table.columns[position] for position in self.single_columns]
-        piloted = [column for column in columns if len(column.levels) > fewest]
-        cost = plan_pilot(piloted, n_cells, PILOT_SHARE * budget, len(self.search)).cost
-        if self.combines_values:
-            cost += SCREEN_ROWS * self._n_combined(SCREEN_GRID)
-        return cost
-
-    @property
-    def single_columns(self) -> list[int]:
-        """Positions of the columns that are changed one at a time, for questions or curves."""
-        coalitions = self.needs.compared | self.needs.coalitions
-        singles = {Coalition([position]) for position in range(self.search.table.n_columns)}
-        return sorted(min(columns) for columns in coalitions & singles)
 
     def request(self, values: Values = None) -> Request:
         """What is asked about the rows that search.
@@ -589,7 +575,10 @@ class Draft:
             values = placeholder_cells(table, self.single_columns, self.n_pilot_values)
         combined = {}
         if self.combines_values:
-            size = self._size_of_placeholders()
+            # As many of each column of a set as if all sets had as many: as much memory as they will take.
+            affordable = self.values_of_sets(self.opened.settings.budget)
+            fitting = [size for size in GRIDS if self._n_combined(size) <= affordable]
+            size = fitting[0] if fitting else COARSE
             cells = placeholder_cells(table, range(table.n_columns), size)
             for members in self.needs.compared:
                 combined[members] = {
@@ -597,58 +586,49 @@ class Draft:
                     for position in members
                 }
         if isinstance(values, int):
-            replaced = stand_ins(table, values).keys()
-            require_few_values(self.reads, table, replaced)
-        learned = learn(self._asked_beside, self.search, self.opened.settings.seed)
+            require_few_values(self.reads, table, stand_ins(table, values).keys())
         return request(
             self.needs,
             table,
             values=values,
             model_cells=self.reading.model_cells,
-            learned=learned,
+            learned=learn(self._asked_beside, self.search, self.opened.settings.seed),
             combined=combined,
         )
 
-    def _size_of_placeholders(self) -> int:
-        """Values of each column of a set, if all sets had as many: as much memory as they will take."""
-        affordable = self.values_of_sets(self.opened.settings.budget)
-        fitting = [size for size in GRIDS if self._n_combined(size) <= affordable]
-        return fitting[0] if fitting else COARSE
-
     def require_memory(self) -> None:
         """Refuse a fit that needs more memory than allowed, before the model is asked (D33)."""
-        require_room(
-            self.request(),
-            self.search.table,
-            self.opened.settings.resources,
-            self.n_outputs,
-            coarse=self._coarse_request,
-        )
 
-    def _coarse_request(self) -> Request | None:
-        """The same at few values of each column; None where that is not defined, or no less."""
-        if not reads_single_columns(self.reads, self.search.table.n_columns):
-            return None
-        if self.has_pilot and self.n_pilot_values <= COARSE_GRID:
-            return None
-        return self.request(COARSE_GRID)
+        def coarse_request() -> Request | None:
+            """The same at few values of each column; None where that is not defined, or no less."""
+            if not reads_single_columns(self.reads, self.search.table.n_columns):
+                return None
+            if self.has_pilot and self.n_pilot_values <= COARSE_GRID:
+                return None
+            return self.request(COARSE_GRID)
 
-    def cost(self, n_held_out: int, budget: float, drawn_from: Table | None = None) -> Cost:
+        resources = self.opened.settings.resources
+        table = self.search.table
+        require_room(self.request(), table, resources, self.n_outputs, coarse=coarse_request)
+
+    # Costs ----------------------------------------------------------------------------------------
+
+    def cost(self, budget: float | None = None, drawn_from: Table | None = None) -> Cost:
         """Count the rows that are sent to the model, and the bytes of its answers.
 
         Parameters
         ----------
-        n_held_out : int
-            Rows that judge the regions.
-        budget : float
-            Model rows of the fit, of which a pilot may take a share.
+        budget : float, optional
+            Model rows of the fit, of which a pilot may take a share; None: as options say.
         drawn_from : Table, optional
             The table of which the rows are a part: a cost that holds for any other part as well.
         """
         if not self.has_pilot:
-            return self._cost_of_request(n_held_out)
+            return self._cost_of_request(self.n_judging)
+        budget = self.opened.settings.budget if budget is None else budget
         n_rows = len(self.search)
-        values = self._values_of_columns(drawn_from or self.search.table)
+        table = drawn_from or self.search.table
+        values = self._values_of_columns(table)
         of_row = 1.0 + sum(values.values())
         if self.combines_values:
             of_row += self.values_of_sets(budget)
@@ -659,12 +639,23 @@ class Draft:
             if drawn_from is not None:
                 beside = beside_others
         return Cost(
-            pilot=self._pilot_cost(budget, drawn_from),
+            pilot=self._pilot_cost(budget, table),
             of_search=round(n_rows * (of_row + beside)),
-            of_held_out=round(n_held_out * (of_row + beside_others)),
+            of_held_out=round(self.n_judging * (of_row + beside_others)),
             values=values,
             n_bytes=round(NUMBER_BYTES * self.n_outputs * n_rows * (of_row + beside)),
         )
+
+    def _pilot_cost(self, budget: float, table: Table) -> int:
+        """Rows that the pilot sends to the model, at most."""
+        n_cells = self.n_pilot_values
+        fewest = COARSE if self.combines_values else n_cells
+        columns = [table.columns[position] for position in self.single_columns]
+        piloted = [column for column in columns if len(column.levels) > fewest]
+        cost = plan_pilot(piloted, n_cells, PILOT_SHARE * budget, len(self.search)).cost
+        if self.combines_values:
+            cost += SCREEN_ROWS * self._n_combined(SCREEN_GRID)
+        return cost
 
     def _cost_of_request(self, n_held_out: int) -> Cost:
         """The cost where no pilot chooses values.
@@ -681,45 +672,39 @@ class Draft:
             n_distinct += min(round(len(of_set) * max(growth, 1.0)), n_held_out)
         beside = round((of_search - asked.n_recombined) * growth)
         table = self.search.table
-        values = {
-            table.names[min(columns)]: len(of_set)
-            for columns, of_set in asked.matrices.items()
-            if len(columns) == 1
-        }
         return Cost(
             pilot=0,
             of_search=of_search,
             of_held_out=n_held_out * n_distinct + beside,
-            values=values,
+            values={
+                table.names[min(columns)]: len(of_set)
+                for columns, of_set in asked.matrices.items()
+                if len(columns) == 1
+            },
             n_bytes=bytes_kept(asked, self.n_outputs),
         )
 
-    def allowed_cost(self, n_held_out: int) -> Cost:
+    def allowed_cost(self) -> Cost:
         """The cost of a fit, unless it exceeds the user's budget of model rows (M13)."""
         settings = self.opened.settings
         resources = settings.resources
-        cost = self.cost(n_held_out, settings.budget)
+        cost = self.cost()
         limit = resources.max_evaluations
         if settings.level is None or limit is None or cost.model_rows <= limit:
             return cost
         # A larger budget has a larger pilot: the one that the refusal names shall do.
         enough = cost.model_rows
-        needed = self.cost(n_held_out, enough).model_rows
-        while needed > enough:
+        while (needed := self.cost(enough).model_rows) > enough:
             enough = needed
-            needed = self.cost(n_held_out, enough).model_rows
 
         def model_rows_of(n_search: int) -> int:
             fewer = replace(self.opened, settings=replace(settings, max_samples=n_search))
-            choice = choose_rows(fewer)
-            n_judging = fewer.n_judging(choice.held_out)
-            return _drafted(fewer, choice).cost(n_judging, settings.budget).model_rows
+            return _drafted(fewer, choose_rows(fewer)).cost().model_rows
 
         n_fitting = bisect_right(range(1, len(self.search)), limit, key=model_rows_of)
-        remedies = []
+        remedies = ["fewer features (features=)"]
         if n_fitting > 0:
-            remedies.append(f"fewer rows (max_samples={n_fitting})")
-        remedies.append("fewer features (features=)")
+            remedies.insert(0, f"fewer rows (max_samples={n_fitting})")
         if resources.grid is None or resources.grid > FEW_VALUES:
             remedies.append(f"fewer values (Resources(max_grid={FEW_VALUES}))")
         remedies.append(f"or a higher limit (Resources(max_evaluations={enough}))")
@@ -732,20 +717,18 @@ class Draft:
             hint=hint,
         )
 
-    def facts(self, cost: Cost, n_held_out: int, seconds_per_row: float = 0.0) -> dict[str, Any]:
+    def facts(self, cost: Cost, seconds_per_row: float = 0.0) -> dict[str, Any]:
         """The plan in plain numbers, for `g.plan(X)` and ``diagnostics_["plan"]``.
 
         Parameters
         ----------
         cost : Cost
-        n_held_out : int
-            Rows that are held out.
         seconds_per_row : float
             Of the model, for a remark about the time.
         """
         return {
             "rows": len(self.search),
-            "held_out": n_held_out,
+            "held_out": self.n_judging,
             "available": len(self.opened.rows),
             "columns": self.search.table.n_columns,
             "values": cost.values,
@@ -754,6 +737,22 @@ class Draft:
             "bytes": cost.n_bytes,
             "seconds": cost.model_rows * seconds_per_row,
         }
+
+
+def effects_of(questions: Iterable[ResolvedQuestion]) -> list[Effect]:
+    """Both sides of every question."""
+    return [side for question in questions for side in (question.first, question.second)]
+
+
+def needs_of(effects: Iterable[Effect]) -> tuple[Needs, dict[Coalition, AbstractSet[Coalition]]]:
+    """What some effects need of the model, and for each of their sets the coalitions that are read."""
+    needs = Needs()
+    reads: dict[Coalition, AbstractSet[Coalition]] = {}
+    for effect in effects:
+        needs |= effect.needs
+        for members, coalitions in zip(effect.sets, effect.reads, strict=True):
+            reads[members] = reads.get(members, frozenset()) | coalitions
+    return needs, reads
 
 
 def resolved_questions(opened: Opened, table: Table) -> tuple[ResolvedQuestion, ...]:
@@ -813,9 +812,11 @@ First = Callable[[int], RowChoice]
 def choose_rows(opened: Opened) -> RowChoice:
     """How many rows of a table a fit uses: as options say, or as a budget of model rows pays for."""
     settings, rows = opened.settings, opened.rows
-    n_asked = settings.max_samples
+    n_search = len(rows)
+    if settings.max_samples is not None and not settings.budget_decides:
+        n_search = settings.max_samples
     if settings.level is None:
-        places = rows.random_places(len(rows) if n_asked is None else n_asked, settings.seed)
+        places = rows.random_places(n_search, settings.seed)
         return RowChoice(places, places[:0])
     draw = rows.draw(settings.seed)
     holdout = settings.holdout if opened.given_holdout is None else False
@@ -823,12 +824,11 @@ def choose_rows(opened: Opened) -> RowChoice:
     def first(n_search: int) -> RowChoice:
         return RowChoice(*draw.first(n_search, holdout))
 
-    if n_asked is not None and not settings.budget_decides:
-        return first(n_asked)
-    n_available = len(first(len(rows)).search)
+    if settings.max_samples is None or settings.budget_decides:
+        n_search = len(first(len(rows)).search)
     if settings.budget_decides:
-        return first(_affordable_rows(opened, first, n_available))
-    return first(n_available)
+        n_search = _affordable_rows(opened, first, n_search)
+    return first(n_search)
 
 
 def note_rows(opened: Opened, choice: RowChoice, record: Diagnostics) -> None:
@@ -861,7 +861,8 @@ def note_rows(opened: Opened, choice: RowChoice, record: Diagnostics) -> None:
 
 
 def _drafted(opened: Opened, choice: RowChoice) -> Draft:
-    return Draft(opened, opened.rows.take(choice.search), Diagnostics())
+    n_judging = opened.n_judging(choice.held_out)
+    return Draft(opened, opened.rows.take(choice.search), n_judging)
 
 
 def _affordable_rows(opened: Opened, first: First, n_available: int) -> int:
@@ -875,7 +876,7 @@ def _affordable_rows(opened: Opened, first: First, n_available: int) -> int:
         return _affordable_rows_of_pairs(opened, first, n_available)
     if not draft.has_pilot:
         return _affordable_rows_of_pairs(opened, first, n_available)
-    cost = draft.cost(0, settings.budget, drawn_from=opened.rows.table)
+    cost = draft.cost(drawn_from=opened.rows.table)
     cost_of_row = cost.of_search / len(sample.search)
     n_affordable = (settings.budget - cost.pilot - PROBED_ROWS) / cost_of_row
     if settings.holdout == "auto":
@@ -925,14 +926,12 @@ def _affordable_rows_of_pairs(opened: Opened, first: First, n_available: int) ->
         sizes.append(FEWEST_IN_EXPLICIT_BUDGET)
     sampled = []
     for size in sizes:
-        choice = first(size)
         try:
-            draft = _drafted(opened, choice)
+            draft = _drafted(opened, first(size))
             draft.require_memory()
         except ResourceError:  # too dear even to be drawn
             continue
-        cost = draft.cost(opened.n_judging(choice.held_out), settings.budget)
-        if cost.model_rows > settings.budget:
+        if draft.cost().model_rows > settings.budget:
             continue
         if not draft.is_sampled:
             return size

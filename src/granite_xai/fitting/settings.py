@@ -34,11 +34,11 @@ from granite_xai.tables import DRAWN_BY_NUMBER, Table, collect_rows, is_lazy, re
 from granite_xai.tables.rows import LEAST_HELD_OUT, Rows, same_rows_in_any_order
 
 INFLUENCES = ("individual", "joint", "interaction")
-MISSING = ("auto", "allow", "error")
 ORDER_OF_INTERACTIONS = 2  # where none is given
 HIGHEST_LEVEL = 0.999  # of confidence: random signs tell no higher quantile
 SHARED_CURVES = 0.05  # of what regions add that may be given up for fewer curves
 SEEDS = 2**31  # seeds that are drawn lie below
+AUTO = {"auto": "auto"}
 
 
 class GraniteOptions(TypedDict, total=False):
@@ -127,20 +127,19 @@ class Settings:
     shared_curves: float
 
     @classmethod
-    def of(cls, g: Any, seed: int | None = None) -> Settings:
-        """Check the options of a `Granite` and say what they stand for.
+    def of(cls, g: Any) -> Settings:
+        """Check the options of a `Granite` and say what they stand for; the seed of the fit is chosen here.
 
         Parameters
         ----------
         g : Granite
-        seed : int, optional
-            Where rows were drawn already: what they were drawn by. None: as ``random_state`` says.
 
         Raises
         ------
         InputError
             P01 to P03, about the first option that is no choice.
         """
+        # What finds the regions.
         chooses_alpha = isinstance(g.alpha, str) and g.alpha == "auto"
         if chooses_alpha and g.partitioner is not None:
             raise InputError(
@@ -161,24 +160,67 @@ class Settings:
         partitioner = _partitioner(g.partitioner, tree)
         if isinstance(partitioner, Tree):  # it has options of its own
             tree = partitioner
-        resources = _resources(g.resources)
+
+        # What it may cost.
+        resources = Resources() if g.resources is None else g.resources
+        if not isinstance(resources, Resources):
+            raise InputError(
+                f"resources is a {type(resources).__name__}, not a gx.Resources.",
+                code="P01",
+                argument="resources",
+                hint="Pass gx.Resources(memory_limit=…) or None.",
+            )
+        require_supported(resources)
         resolve_jobs(g.n_jobs)  # raises where it is no number of jobs
+
+        # What is asked; a raw score is on a scale of its own already.
+        scale = read_scale(g.scale)
+        if not scale.is_response and g.response == "raw":
+            raise InputError(
+                'response="raw" explains the score before the link function, which '
+                f"scale={g.scale!r} would change again.",
+                code="P03",
+                argument="scale",
+                hint="Leave one of them out.",
+            )
         objective = g.question if isinstance(g.question, Objective) else Objective(g.question)
         questions = objective.weighted(chosen_influence(g.influence, g.groups, g.features))
-        level = _level(g.confidence_level)
+        named = [g.features, g.split_features, g.groups]
+        named += [getattr(g.influence, "features", None)]
+        named += [getattr(g.partitioner, "split_features", None)]
+
+        # What chance may do; without a level the sample is the world, and "auto" stands for all of it.
+        level = None
+        if g.confidence_level is not None:
+            level = real_number("confidence_level", g.confidence_level, above=0)
+            if level > HIGHEST_LEVEL:
+                raise InputError(
+                    f"confidence_level={g.confidence_level!r} is above {HIGHEST_LEVEL}.",
+                    code="P02",
+                    argument="confidence_level",
+                    hint="Pass 0.95, or None for the paper's way.",
+                )
+        is_sample = level is not None
+        holdout = _holdout(g.holdout)
+        if isinstance(holdout, str) and not is_sample:
+            holdout = False
+        max_samples = g.max_samples
+        if isinstance(max_samples, str):
+            choose("max_samples", max_samples, AUTO)
+            max_samples = "auto" if is_sample else None
+        elif max_samples is not None:
+            max_samples = whole_number("max_samples", max_samples, at_least=1)
+        shared_curves = g.shared_curves
+        if isinstance(shared_curves, str):
+            choose("shared_curves", shared_curves, AUTO)
+            shared_curves = SHARED_CURVES if is_sample else 0.0
         return cls(
             model=g.model,
             output=g.output,
             response=g.response,
-            scale=_scale(g.scale, g.response),
+            scale=scale,
             kinds=g.kinds,
-            named_columns=_named_columns(
-                g.features,
-                g.split_features,
-                g.groups,
-                getattr(g.influence, "features", None),
-                getattr(g.partitioner, "split_features", None),
-            ),
+            named_columns=_named_columns(named),
             tree=tree,
             partitioner=partitioner,
             chooses_alpha=chooses_alpha,
@@ -186,12 +228,14 @@ class Settings:
             questions=questions,
             resources=resources,
             n_jobs=g.n_jobs,
-            seed=chosen_seed(g.random_state) if seed is None else seed,
+            seed=_chosen_seed(g.random_state),
             level=level,
-            holdout=_holdout(g.holdout, is_sample=level is not None),
-            max_samples=_max_samples(g.max_samples, is_sample=level is not None),
-            missing=choose("missing", g.missing, {name: name for name in MISSING}),
-            shared_curves=_shared_curves(g.shared_curves, is_sample=level is not None),
+            holdout=holdout,
+            max_samples=max_samples,
+            missing=choose(
+                "missing", g.missing, {"auto": "auto", "allow": "allow", "error": "error"}
+            ),
+            shared_curves=real_number("shared_curves", shared_curves, at_least=0, at_most=1),
         )
 
     @property
@@ -213,19 +257,6 @@ class Settings:
         """The same with another price of a region; the partitioner is a tree."""
         tree = replace(self.tree, alpha=alpha)
         return replace(self, tree=tree, partitioner=tree)
-
-
-def _scale(scale: Any, response: str) -> Scale:
-    """The scale of a fit; a raw score is on a scale of its own already."""
-    chosen = read_scale(scale)
-    if not chosen.is_response and response == "raw":
-        raise InputError(
-            f'response="raw" explains the score before the link function, which scale={scale!r} would change again.',
-            code="P03",
-            argument="scale",
-            hint="Leave one of them out.",
-        )
-    return chosen
 
 
 def _partitioner(partitioner: Any, tree: Tree) -> Partitioner:
@@ -266,10 +297,12 @@ def chosen_influence(
         kind, order = influence
     if kind not in INFLUENCES:
         raise unknown("influence", kind, INFLUENCES)
-    if kind == "joint" and groups is None:
-        raise _wrong_groups('influence="joint" needs groups.')
-    if kind != "joint" and groups is not None:
-        raise _wrong_groups(f"influence={kind!r} takes no groups.")
+    if (kind == "joint") != (groups is not None):
+        text = f"influence={kind!r} takes no groups."
+        if kind == "joint":
+            text = 'influence="joint" needs groups.'
+        hint = 'Pass influence="joint" together with groups={name: [features]}.'
+        raise InputError(text, code="P03", argument="groups", hint=hint)
     if kind == "joint":
         return Joint(groups or {}, features)
     if kind == "interaction":
@@ -277,40 +310,20 @@ def chosen_influence(
     return Individual(features)
 
 
-def _wrong_groups(text: str) -> InputError:
-    hint = 'Pass influence="joint" together with groups={name: [features]}.'
-    return InputError(text, code="P03", argument="groups", hint=hint)
-
-
-def _named_columns(*options: Any) -> list[Any]:
-    """Every column that some options name: in sequences, tuples of sequences, and the values of mappings."""
+def _named_columns(option: Any) -> list[Any]:
+    """Every column that an option names: in sequences, tuples of sequences, and the values of mappings."""
+    if isinstance(option, str | int):
+        return [option]
+    if isinstance(option, Mapping):
+        option = list(option.values())
     names: list[Any] = []
-    for option in options:
-        if isinstance(option, Mapping):
-            names += _named_columns(*option.values())
-        elif isinstance(option, tuple | list):
-            names += _named_columns(*option)
-        elif isinstance(option, str | int):
-            names.append(option)
+    if isinstance(option, tuple | list):
+        for part in option:
+            names += _named_columns(part)
     return names
 
 
-def _resources(resources: Any) -> Resources:
-    """The limits of a fit; None: those of ``Resources()``."""
-    if resources is None:
-        resources = Resources()
-    if not isinstance(resources, Resources):
-        raise InputError(
-            f"resources is a {type(resources).__name__}, not a gx.Resources.",
-            code="P01",
-            argument="resources",
-            hint="Pass gx.Resources(memory_limit=…) or None.",
-        )
-    require_supported(resources)
-    return resources
-
-
-def chosen_seed(random_state: Any) -> int:
+def _chosen_seed(random_state: Any) -> int:
     """A seed, drawn anew where there is none; never from NumPy's global stream."""
     if random_state is None:
         return int(np.random.default_rng().integers(SEEDS))
@@ -319,57 +332,25 @@ def chosen_seed(random_state: Any) -> int:
     return whole_number("random_state", random_state, at_least=0, at_most=2**32 - 1)
 
 
-def _level(confidence_level: Any) -> float | None:
-    """How sure the regions shall be; None: the sample is taken for the world, as the paper does."""
-    if confidence_level is None:
-        return None
-    level = real_number("confidence_level", confidence_level, above=0)
-    if level > HIGHEST_LEVEL:
-        raise InputError(
-            f"confidence_level={confidence_level!r} is above {HIGHEST_LEVEL}.",
-            code="P02",
-            argument="confidence_level",
-            hint="Pass 0.95, or None for the paper's way.",
-        )
-    return level
-
-
-def _holdout(holdout: Any, is_sample: bool) -> Any:
-    """Which rows are held out; "auto" means none where the sample is taken for the world."""
+def _holdout(holdout: Any) -> Any:
+    """Which rows are held out: "auto", False, a share, or a tuple of other rows."""
     if isinstance(holdout, str):
-        choose("holdout", holdout, {"auto": "auto"})
-        return "auto" if is_sample else False
-    if isinstance(holdout, tuple | list) and len(holdout) not in (2, 3):
-        raise _wrong_holdout(f"holdout has {len(holdout)} parts.")
-    if holdout is False or isinstance(holdout, tuple | list):
-        return holdout
-    is_number = isinstance(holdout, Real) and not isinstance(holdout, bool)
-    if not is_number or not 0 < float(holdout) < 1:
-        raise _wrong_holdout(f"holdout={holdout!r} is no choice.")
-    return float(holdout)
-
-
-def _wrong_holdout(text: str) -> InputError:
-    hint = 'Pass "auto", False, a share of the rows such as 0.3, or other rows: (X, y) or (X, y, clusters).'
-    return InputError(text, code="P01", argument="holdout", hint=hint)
-
-
-def _max_samples(max_samples: Any, is_sample: bool) -> Any:
-    """How many rows search; None: all, which "auto" means where the sample is taken for the world."""
-    if isinstance(max_samples, str):
-        choose("max_samples", max_samples, {"auto": "auto"})
-        return "auto" if is_sample else None
-    if max_samples is None:
-        return None
-    return whole_number("max_samples", max_samples, at_least=1)
-
-
-def _shared_curves(shared_curves: Any, is_sample: bool) -> float:
-    """What may be given up for fewer curves; "auto" means nothing where the sample is taken for the world."""
-    if isinstance(shared_curves, str):
-        choose("shared_curves", shared_curves, {"auto": "auto"})
-        return SHARED_CURVES if is_sample else 0.0
-    return real_number("shared_curves", shared_curves, at_least=0, at_most=1)
+        return choose("holdout", holdout, AUTO)
+    problem = ""
+    if isinstance(holdout, tuple | list):
+        if len(holdout) in (2, 3):
+            return holdout
+        problem = f"holdout has {len(holdout)} parts."
+    elif holdout is False:
+        return False
+    elif isinstance(holdout, Real) and not isinstance(holdout, bool) and 0 < float(holdout) < 1:
+        return float(holdout)
+    raise InputError(
+        problem or f"holdout={holdout!r} is no choice.",
+        code="P01",
+        argument="holdout",
+        hint='Pass "auto", False, a share of the rows such as 0.3, or other rows: (X, y) or (X, y, clusters).',
+    )
 
 
 # The rows and the model -----------------------------------------------------------------------------
@@ -403,35 +384,23 @@ class Opened:
 
 
 def collected(
-    g: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    clusters: Any = None,
-    *,
-    seed: int,
-    record: Diagnostics | None = None,
+    settings: Settings, X: Any, y: Any, sample_weight: Any, clusters: Any = None
 ) -> tuple[Any, Any, Any, Any]:
     """X, y, weights and clusters in memory; of a lazy table as many rows as the fit may use, drawn by its engine.
 
     Parameters
     ----------
-    g : Granite
+    settings : Settings
+        Its seed draws the rows.
     X, y, sample_weight, clusters
         As in `Granite.fit`.
-    seed : int
-        Draws the rows, and is that of the fit.
-    record : Diagnostics, optional
-        Gets the note on how rows of a lazy table are drawn.
     """
     if not is_lazy(X):
         return X, y, sample_weight, clusters
-    if record is not None:
-        record.note("lazy", DRAWN_BY_NUMBER)
     n_rows = None
-    if isinstance(g.max_samples, int):
-        n_rows = 2 * g.max_samples  # some may be held out
-    return collect_rows(X, y, sample_weight, n_rows, seed, clusters)
+    if isinstance(settings.max_samples, int):
+        n_rows = 2 * settings.max_samples  # some may be held out
+    return collect_rows(X, y, sample_weight, n_rows, settings.seed, clusters)
 
 
 def open_inputs(
@@ -443,14 +412,37 @@ def open_inputs(
     ----------
     settings : Settings
     X, y, sample_weight, clusters
-        As in `Granite.fit`, in memory.
+        As in `Granite.fit`.
     record : Diagnostics
-        Gets the seed and the number of clusters.
+        Gets the seed, the number of clusters, and how rows of a lazy table are drawn.
     """
+    if is_lazy(X):
+        record.note("lazy", DRAWN_BY_NUMBER)
+    X, y, sample_weight, clusters = collected(settings, X, y, sample_weight, clusters)
     record.note("seed", settings.seed)
     table = read_input(X, settings.model, settings.kinds, settings.named_columns)
     weights = read_weights(sample_weight, table)
-    model = _model_on(table, settings, record)
+    model = for_table(
+        settings.model,
+        table,
+        settings.output,
+        settings.scale,
+        response=settings.response,
+        batch_size=settings.resources.batch_size,
+        n_jobs=settings.n_jobs,
+        device=settings.resources.device,
+        block=settings.resources.block,
+        record=record,
+    )
+    reads_all_outputs = isinstance(settings.partitioner, Tree | GivenRules | OwnPartitioner)
+    if model.outputs and not reads_all_outputs:
+        name = type(settings.partitioner).__name__
+        raise InputError(
+            f"{name} reads the effects of one output, not of all.",
+            code="P03",
+            argument="output",
+            hint="Name one output, or leave partitioner out.",
+        )
     missing = allows_missing(settings.missing, settings.model, model, table)
     behaviors = [question.behavior for question, _ in settings.questions]
     labels = [question.label for question, _ in settings.questions]
@@ -530,32 +522,6 @@ def target_for(
         if record is not None:
             record.remember(f"Errors by region are not known, as y cannot be read: {error}")
         return None
-
-
-def _model_on(table: Table, settings: Settings, record: Diagnostics) -> Predictor:
-    """The model as it answers about this table; refused where a partitioner cannot read all of its outputs."""
-    model = for_table(
-        settings.model,
-        table,
-        settings.output,
-        settings.scale,
-        response=settings.response,
-        batch_size=settings.resources.batch_size,
-        n_jobs=settings.n_jobs,
-        device=settings.resources.device,
-        block=settings.resources.block,
-        record=record,
-    )
-    reads_all_outputs = isinstance(settings.partitioner, Tree | GivenRules | OwnPartitioner)
-    if model.outputs and not reads_all_outputs:
-        name = type(settings.partitioner).__name__
-        raise InputError(
-            f"{name} reads the effects of one output, not of all.",
-            code="P03",
-            argument="output",
-            hint="Name one output, or leave partitioner out.",
-        )
-    return model
 
 
 def _given_holdout(

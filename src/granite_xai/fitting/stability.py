@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import nan, sqrt
+from math import nan
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 
 from granite_xai.base.document import Bar, Document, Paragraph, Printable, Table as TableBlock
 from granite_xai.base.numbers import share, with_minus
@@ -33,7 +34,6 @@ from granite_xai.tables import Table, frame
 
 # Share of searches that counts as coming back (Hennig's rule).
 RELIABLE = 0.6
-NORMAL_95 = 1.959963984540054  # standard errors on both sides of a 95% interval
 HALF_SAMPLES = "searches on half the rows"
 UNCLEAR = "unclear"  # a count whose interval lies on both sides of 60%
 NAME_LETTERS = 70  # of a rule in the table
@@ -46,18 +46,6 @@ HALVES_STREAM = 13  # of random numbers
 PRODUCTS = 105  # of a set with six directions
 NODES_AHEAD = 3  # nodes of a tree of depth three that look ahead
 NUMBERS_PER_MODEL_ROW = 700  # numbers that are added up while boosted trees answer for one row
-
-
-def wilson_interval(count: int, trials: int) -> tuple[float, float]:
-    """The 95% interval of a share that was seen in some of so many trials (Wilson); nan without trials."""
-    if trials == 0:
-        return nan, nan
-    share = count / trials
-    squared = NORMAL_95**2
-    centre = (share + squared / (2 * trials)) / (1 + squared / trials)
-    spread = sqrt(share * (1 - share) / trials + squared / (4 * trials**2))
-    half_width = NORMAL_95 * spread / (1 + squared / trials)
-    return max(centre - half_width, 0.0), min(centre + half_width, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +70,11 @@ class SplitStability:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95% interval of the share."""
-        return wilson_interval(self.count, self.searches)
+        """The 95% interval of the share (Wilson); nan without searches."""
+        if self.searches == 0:
+            return nan, nan
+        interval = binomtest(self.count, self.searches).proportion_ci(method="wilson")
+        return float(interval.low), float(interval.high)
 
     @property
     def verdict(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np  # noqa: F401  # for the example
 from granite_xai.algebra.objective import Objective
 from granite_xai.base.limits import Resources
 from granite_xai.base.options import choose
-from granite_xai.curves.grids import require_numeric
+from granite_xai.curves.curves import require_numeric
 from granite_xai.estimator import Granite
 from granite_xai.frameworks.alike import configured, original_settings
 from granite_xai.regions import Partition

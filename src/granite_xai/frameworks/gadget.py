@@ -20,7 +20,7 @@ from granite_xai.algebra.region_weights import RegionWeights
 from granite_xai.base.limits import Resources
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray
-from granite_xai.curves.grids import ice_curves, make_grid, require_numeric
+from granite_xai.curves.curves import ice_curves, make_grid, require_numeric
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.frameworks.alike import (

@@ -13,7 +13,7 @@ from granite_xai.algebra.explainer import Explainer
 from granite_xai.base.limits import Resources
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.curves.grids import GRIDS, ice_curves, make_grid, require_numeric
+from granite_xai.curves.curves import GRIDS, ice_curves, make_grid, require_numeric
 from granite_xai.estimator import Granite
 from granite_xai.frameworks.alike import (
     centred,

@@ -27,8 +27,7 @@ from granite_xai.curves.shared import SharedCurve, SharedCurves
 from granite_xai.displays.tree import Box, boxes_of
 from granite_xai.document.chart import FeatureAxis
 from granite_xai.estimator import Granite
-from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.fitted import fitted_view
+from granite_xai.fitting.fit_result import FitResult, fitted_view
 from granite_xai.fitting.remarks import cause
 from granite_xai.fitting.stability import UNCLEAR
 from granite_xai.regions import Rule, rule_conditions, rule_words

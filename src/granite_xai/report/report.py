@@ -24,8 +24,8 @@ from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import ALL_ROWS, plain
 from granite_xai.document.figure import framed
 from granite_xai.estimator import Granite, fit_granite
-from granite_xai.fitting.fitted import fitted_view
-from granite_xai.fitting.settings import GraniteOptions, chosen_seed, collected
+from granite_xai.fitting.fit_result import fitted_view
+from granite_xai.fitting.settings import GraniteOptions, Settings, collected
 from granite_xai.report.facts import Source, facts_of
 from granite_xai.report.page import render, render_outputs
 from granite_xai.report.sections import document_of, made_block, opening, sections_of
@@ -263,9 +263,9 @@ def explain(
         return Report(model, X, y, unit=unit, test=test, rows=rows, title=title)
     began = time.perf_counter()
     granite = Granite(model, question, **options)
-    seed = chosen_seed(granite.random_state)
-    X, y, sample_weight, _ = collected(granite, X, y, sample_weight, seed=seed)
-    fit_granite(granite, X, y, sample_weight, seed=seed)
+    settings = Settings.of(granite)
+    X, y, sample_weight, _ = collected(settings, X, y, sample_weight)
+    fit_granite(granite, X, y, sample_weight, settings=settings)
     return Report(granite, X, y, unit=unit, began=began, test=test, rows=rows, title=title)
 
 

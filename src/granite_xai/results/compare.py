@@ -28,7 +28,7 @@ from granite_xai.base.text import plain, shortened
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves.curves import pdp_of_regions, row_curves
 from granite_xai.curves.shared import SharedCurves
-from granite_xai.fitting.fitted import GraniteBase, fitted_view
+from granite_xai.fitting.fit_result import GraniteBase, fitted_view
 from granite_xai.inference.noise import FEWEST_OBSERVATIONS, STEP, Signs, noise_of
 from granite_xai.regions import Partition
 from granite_xai.results.values import Scope, Values

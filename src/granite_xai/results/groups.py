@@ -27,9 +27,9 @@ from granite_xai.base.text import drawable, wrapped
 from granite_xai.base.typing import FloatArray
 from granite_xai.document.chart import BLUE, GREY
 from granite_xai.fitting.fit import fit
-from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.fitted import ask_about, effects_of
-from granite_xai.fitting.settings import collected, open_inputs
+from granite_xai.fitting.fit_result import FitResult, ask_about
+from granite_xai.fitting.plan import effects_of
+from granite_xai.fitting.settings import Settings, open_inputs
 from granite_xai.inference.noise import Signs, interval_around, noise_of
 from granite_xai.tables import Rows, frame
 
@@ -286,13 +286,12 @@ def _fit_and_part_rows(
     """
     g = granite_xai.Granite(model, question, max_depth=0, max_samples=MAX_SAMPLES)
     record = Diagnostics()
-    result = fit(g, X, y, record=record)
+    settings = Settings.of(g)
+    result = fit(settings, X, y, record=record)
     search = _Measured(result, result.rows)
     positions = record.as_dict()["rows"]["held_out"]  # in the table that the user passed
     if not positions:
         return search, None
-    settings = result.settings
-    X, y, *_ = collected(g, X, y, None, seed=settings.seed)
     every_row = open_inputs(settings, X, y, None, None, Diagnostics()).rows
     held_out = every_row.take(np.flatnonzero(np.isin(every_row.positions, positions)))
     return search, _Measured(result, held_out)

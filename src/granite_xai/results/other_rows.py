@@ -29,8 +29,7 @@ from granite_xai.base.limits import require_evaluations
 from granite_xai.base.numbers import count
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.probe import require_at_most
-from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.fitted import ask_about, explain_rows, rows_by_region
+from granite_xai.fitting.fit_result import FitResult, ask_about, explain_rows, rows_by_region
 from granite_xai.tables import Outline, Rows, Table, require_rows
 
 FEWEST_ROWS = 5  # of a region that can be a reference for each other (error D46)

@@ -19,8 +19,7 @@ from granite_xai.base.text import MISSING, column_text, listing, plain, shortene
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, union
 from granite_xai.curves.curves import ascending
 from granite_xai.curves.shared import SharedCurve
-from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.fitted import FittedGranite
+from granite_xai.fitting.fit_result import FitResult, FittedGranite
 from granite_xai.regions import Condition, Rule, rule_words, satisfied
 from granite_xai.results.other_rows import AgainstFit, by_coalitions, rows_of_region
 from granite_xai.results.sentences import output_words

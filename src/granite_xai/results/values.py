@@ -30,16 +30,16 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.curves.description import CurveMaker
 from granite_xai.evaluations.ensembles import Reading
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.fitted import (
+from granite_xai.fitting.fit_result import (
+    FitResult,
     FittedGranite,
     GraniteBase,
     ask_about,
-    effects_of,
     fitted_view,
     parts_of_region,
     plan_about,
 )
+from granite_xai.fitting.plan import effects_of
 from granite_xai.models.targets import read_weights
 from granite_xai.regions import Partition
 from granite_xai.tables import Rows, Table
