@@ -15,7 +15,7 @@ from granite_xai.base.numbers import with_minus
 from granite_xai.base.options import whole_number
 from granite_xai.base.text import drawable
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.curves.grids import carriers, grid_codes
+from granite_xai.curves.curves import carriers, grid_codes
 from granite_xai.displays.shown import title_of, titled
 from granite_xai.document.chart import Chart, FeatureAxis, Mark
 from granite_xai.document.figure import (
@@ -29,7 +29,7 @@ from granite_xai.document.figure import (
     paint_line,
     sheet,
 )
-from granite_xai.fitting.fitted import FittedGranite, fitted_view
+from granite_xai.fitting.fit_result import FittedGranite, fitted_view
 from granite_xai.models.targets import read_weights
 from granite_xai.results.values import Scope, scopes_of
 from granite_xai.tables import Column, Table, read_table
