@@ -313,6 +313,26 @@ def test_splits_must_gain_what_is_asked():
     assert never[0].stop_reason == "improvement too small"
 
 
+def test_a_lower_split_must_gain_a_share_of_the_gain_above_it():
+    """Not of what its node holds: such splits are kept, too."""
+    options = Tree(min_improvement=0.1, search="greedy", alpha=0.0, min_samples_leaf=8)
+    pairs = list(lower_splits(Growth.of(problem_of(waves, drawn(150), tree=options)).tree()))
+    assert all(gain_of(lower) >= 0.1 * gain_of(upper) for upper, lower in pairs)
+    assert any(gain_of(lower) < 0.1 * upper.objective for upper, lower in pairs)
+
+
+def lower_splits(upper):
+    """Every split below another one, with that one."""
+    for side in upper.below:
+        if side.below:
+            yield upper, side
+            yield from lower_splits(side)
+
+
+def gain_of(node):
+    return node.objective - sum(side.objective for side in node.below)
+
+
 def test_all_values_may_be_cut():
     options = {"search": "greedy", "max_candidates": 3, **FREE}
     by_quantiles = grown(problem_of(steps, drawn(150), tree=Tree(**options)))
