@@ -297,7 +297,7 @@ def test_a_fit_of_survival_is_saved_judged_and_reported(tmp_path):
     ).remaining == pytest.approx(
         g.evaluate(X.iloc[:120], Y[:120], clusters=np.arange(120)).remaining
     )
-    page = gx.explain(g, X, Y).html()
+    page = gx.explain(g, X, TARGETS["pandas"]).html()
     assert "t = 0.25" in page
     assert "the probability of survival" in page
 
