@@ -165,7 +165,9 @@ LINES = [
 
 def fitted(figures, lines=None):
     estimate = None if lines is None else SimpleNamespace(lines=lines)
-    return SimpleNamespace(partition=[None, None], estimate=estimate, nodes=(figures,))
+    return SimpleNamespace(
+        partition=[None, None], estimate=estimate, nodes=(figures,), errors=None, outputs={}
+    )
 
 
 def figures_of_regions(is_rooted=True):

@@ -143,3 +143,11 @@ def test_saved_loaded_and_reported(tmp_path):
     assert str(loaded) == str(g)
     pd.testing.assert_frame_equal(loaded.errors_.frame(), g.errors_.frame())
     assert "times as large" in g.report(X, y).html()
+
+
+def test_the_rounding_of_a_model_that_is_the_target_is_no_error():
+    _, X = table(600, 10)
+    g = gx.Granite(step, **QUICK).fit(X, (3.0 * step(X)) / 3.0)
+    assert g.errors_.overall == 0.0
+    assert "RMSE" not in str(g)
+    assert "times as large" not in str(g)

@@ -44,6 +44,8 @@ from granite_xai.search.problem import GivenRules, PartitionResult
 from granite_xai.tables import Table
 from granite_xai.tables.rows import Rows
 
+ROUNDING = 1e-12
+"""Share of the largest target below which a model's error is rounding."""
 LEAVES_OF_HALF = 2
 """Regions of the smallest size that a half must have room for."""
 
@@ -302,8 +304,13 @@ def _errors(result: FitResult, samples: Sequence[Sample], rows: str) -> ModelErr
         of_samples = [sample.outputs[number] for sample in samples]
         predictions = np.concatenate([each.predictions for each in of_samples])
         y = np.concatenate([np.asarray(each.y) for each in of_samples])
-        residuals = np.full(len(y), nan) if result.model.is_survival else y - predictions
-        of_outputs.append(Losses(loss.of_predictions(predictions, y), residuals, name))
+        losses = loss.of_predictions(predictions, y)
+        residuals = np.full(len(y), nan)
+        if not result.model.is_survival:
+            residuals = y - predictions
+            is_rounding = np.abs(residuals) <= ROUNDING * np.abs(y).max()
+            residuals[is_rounding] = losses[is_rounding] = 0.0
+        of_outputs.append(Losses(losses, residuals, name))
     all_rows = [sample.rows for sample in samples]
     first_cluster = np.cumsum([0, *(int(each.clusters.max()) + 1 for each in all_rows)])
     return model_errors(

@@ -152,7 +152,7 @@ def _tree(fitted: FitResult, finding: FitFinding) -> Tree:
         head = f"rows stray ({noun})" if noun else "rows stray"
         columns[-1] = (head, strays, partial(unit.spread, bare=True), largest_stray)
     errors = fitted.errors
-    if errors is not None and not fitted.outputs:
+    if errors is not None and errors.overall > 0.0 and not fitted.outputs:
         values = [figure.value for figure in errors.figures]
         columns.append((name_of_errors(errors.measure), values, amount, math.nan))
     lines = []

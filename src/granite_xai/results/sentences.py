@@ -1104,9 +1104,10 @@ def _rows(facts: FitFacts) -> Sentence:
     n_unused = n_rows - n_search - n_held_out
     if n_unused > 0:
         text += f" {n_unused:,} were not used."
-    if facts.fitted.errors is not None and facts.outcome == "regions":
-        whose = "the rows of holdout=" if facts.fitted.errors.rows == "given" else "these rows"
-        text += f" {name_of_errors(facts.fitted.errors.measure)} of the model is that on {whose}"
+    errors = facts.fitted.errors
+    if errors is not None and errors.overall > 0.0 and facts.outcome == "regions":
+        whose = "the rows of holdout=" if errors.rows == "given" else "these rows"
+        text += f" {name_of_errors(errors.measure)} of the model is that on {whose}"
         text += (
             "." if whose != "these rows" else "; if the model was trained on them, it is too small."
         )
