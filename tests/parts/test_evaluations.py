@@ -228,6 +228,17 @@ class Kept(np.ndarray):
         return np.asarray(values).view(cls)
 
 
+def test_answers_for_the_same_row_that_differ_are_noted():
+    """A model that answers otherwise where a batch is longer than the table."""
+    rows = rows_of(mixed_rows())
+
+    def model(frame):
+        return slopes(frame) + 0.125 * (len(frame) > 40)
+
+    (extent,) = asked_about(model, rows, Needs(coalitions=frozenset(EVERY_COALITION))).extents
+    assert extent.largest_change == pytest.approx(0.125)
+
+
 def test_what_was_learned_asks_beside_and_knows_its_rows():
     rows = rows_of(mixed_rows())
     key = ("baseline", Coalition([0]))

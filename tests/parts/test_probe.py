@@ -160,6 +160,20 @@ def test_M11_a_model_that_writes_into_its_input_is_warned_about_once_and_the_dat
     assert np.array_equal(np.array(data), before)
 
 
+def test_M11_a_model_that_writes_into_its_first_input_alone_is_warned_about():
+    calls = []
+
+    def model(data):
+        values = data[:, 1].copy()
+        if not calls:
+            data[:] = 0.0
+        calls.append(len(data))
+        return values
+
+    with pytest.warns(ModelWarning, match="M11"):
+        probe(as_predictor(model), table(X))
+
+
 def test_M11_missing_values_are_not_mistaken_for_changes():
     holes = np.where(X > 1, np.nan, X)
     for data in (
