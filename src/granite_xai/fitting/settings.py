@@ -98,7 +98,8 @@ class Settings:
     level : float, optional
         Of confidence; None: the sample is taken for the world, as the paper does.
     holdout : "auto", False, float or tuple
-        A share of the rows, or rows of the user's own: ``(X, y)`` or ``(X, y, clusters)``.
+        A share of the rows, or rows of the user's own: ``(X, y)`` or ``(X, y, clusters)``. "auto" is none without a
+        level.
     max_samples : "auto", int or None
         Rows that search; None: all.
     missing : "auto", "allow" or "error"
@@ -201,9 +202,6 @@ class Settings:
                     hint="Pass 0.95, or None for the paper's way.",
                 )
         is_sample = level is not None
-        holdout = _holdout(g.holdout)
-        if isinstance(holdout, str) and not is_sample:
-            holdout = False
         max_samples = g.max_samples
         if isinstance(max_samples, str):
             choose("max_samples", max_samples, AUTO)
@@ -230,7 +228,7 @@ class Settings:
             n_jobs=g.n_jobs,
             seed=_chosen_seed(g.random_state),
             level=level,
-            holdout=holdout,
+            holdout=_holdout(g.holdout),
             max_samples=max_samples,
             missing=choose(
                 "missing", g.missing, {"auto": "auto", "allow": "allow", "error": "error"}
