@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 import granite_xai as gx
+from granite_xai.cli import main
 
 RNG = np.random.default_rng(7)
 X = pd.DataFrame(RNG.normal(size=(900, 3)), columns=["a", "b", "c"])
@@ -277,3 +279,28 @@ def test_several_questions_and_the_report(logistic):
     g = gx.Granite(logistic, ["ice-pdp", "shap-pdp"], scale="log-odds", max_depth=1).fit(X, Y)
     html = g.report(X, Y).html()
     assert "log-odds" in html
+
+
+def test_on_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    module = "import numpy as np\ndef rate(X):\n    return np.exp(0.8 * X['a'] - 0.6 * X['b'])\n"
+    (tmp_path / "rates.py").write_text(module, encoding="utf-8")
+    monkeypatch.setattr("sys.path", list(sys.path))
+    X.iloc[:400].to_csv("table.csv", index=False)
+    asked = ["explain", "table.csv", "--predictor", "rates:rate", "--scale"]
+    assert main([*asked, "log"]) == 0
+    assert "on the log scale" in capsys.readouterr().out
+    assert main([*asked, "logs"]) == 2
+    assert "--scale" in capsys.readouterr().err
+
+
+def test_unknown_predictions_of_several_outputs_share_a_scale():
+    """Each output is read beside its own ends; a risk of one of them follows."""
+    forest = RandomForestClassifier(10, random_state=0).fit(X, np.digitize(X["a"], [-0.5, 0.5]))
+    g = gx.Granite(forest, output="all", scale="log-odds", max_depth=1, holdout=False).fit(X)
+    shares = forest.predict_proba(X)
+    on_end = [np.mean((shares[:, k] == 0) | (shares[:, k] == 1)) for k in range(3)]
+    assert g.diagnostics_["scale"]["clipped"] == pytest.approx(max(on_end))
+    described = g.predict(X)
+    assert described.min() >= 0.0
+    assert described.max() <= 1.0
