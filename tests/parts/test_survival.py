@@ -343,3 +343,36 @@ def test_lifelines():
             one = model.predict_survival_function(columns.iloc[[row]], times=TIMES).to_numpy()
             np.testing.assert_allclose(asked(columns)[row], one.ravel(), rtol=1e-9)
         assert gx.Granite(asked, output="all", **ROWS).fit(columns).outputs_ == NAMES
+
+
+def test_functions_without_their_times_are_refused():
+    class Callables:
+        def predict_survival_function(self, X):
+            return [lambda times: np.ones(len(times))] * len(X)
+
+    model = gx.survival(Callables(), times=[1.0, 2.0])
+    with pytest.raises(gx.ModelError, match="M03.*whose times are not known"):
+        gx.Granite(model, output="all").fit(pd.DataFrame({"a": np.arange(40.0)}))
+
+
+def test_the_report_of_all_times_shows_effects_along_time():
+    class Steps:
+        x = np.arange(0.0, 21.0)
+
+        def __init__(self, hazard):
+            self.hazard = hazard
+
+        def __call__(self, times):
+            return np.exp(-self.hazard * np.asarray(times))
+
+    class Model:
+        def predict_survival_function(self, X):
+            hazard = np.exp(0.8 * X["a"] * np.sign(X["b"])) / 20
+            return [Steps(one) for one in hazard]
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
+    g = gx.Granite(gx.survival(Model(), times=[2, 5, 10]), output="all", max_depth=1).fit(X)
+    page = g.report(X).html()
+    assert 'class="over"' in page
+    assert "over time" in page

@@ -129,13 +129,22 @@ class Drawn:
         is_open = number is not None and plt.fignum_exists(number)
         if is_open and "inline" not in plt.get_backend().lower():
             return SHOWN_ALREADY
-        picture = BytesIO()
-        self.figure_.savefig(picture, format="png", dpi=100, bbox_inches="tight")
+        picture = self.as_png()
         if is_open:
             plt.close(self.figure_)
-        data = base64.b64encode(picture.getvalue()).decode()
-        alt = html.escape(self.headline_.replace("\n", " ").replace(r"\$", "$"), quote=True)
-        return f'<img alt="{alt}" style="max-width:100%" src="data:image/png;base64,{data}">'
+        alt = html.escape(self.text_for_blind_readers, quote=True)
+        return f'<img alt="{alt}" style="max-width:100%" src="{picture}">'
+
+    def as_png(self) -> str:
+        """The figure that was drawn, as the address of an image."""
+        picture = BytesIO()
+        self.figure_.savefig(picture, format="png", dpi=100, bbox_inches="tight")
+        return f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}"
+
+    @property
+    def text_for_blind_readers(self) -> str:
+        """What the figure shows."""
+        return self.headline_.replace("\n", " ").replace(r"\$", "$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,12 +220,20 @@ def _read_functions(times: FloatArray, observed: Any, returned: Any) -> FloatArr
     elif getattr(returned, "ndim", 1) == 2 and observed is not None:
         steps, values = np.asarray(observed, dtype=np.float64), np.asarray(returned)
     else:
+        if not all(hasattr(curve, "x") and callable(curve) for curve in returned):
+            what = type(next(iter(returned), None)).__name__
+            raise ModelError(
+                f"predict_survival_function returned {what}, whose times are not known.",
+                code="M03",
+                argument="model",
+                hint="Return step functions with places x, a frame of times by rows, or an array, with the model's "
+                "unique_times_.",
+            )
         refuse_times_beyond(times, min((float(curve.x[-1]) for curve in returned), default=np.inf))
         first = np.array([curve.x[0] for curve in returned])
         curves = [curve(np.maximum(times, curve.x[0])) for curve in returned]
         return np.where(times < first[:, None], 1.0, np.reshape(curves, (-1, len(times))))
     refuse_times_beyond(times, float(steps[-1]))
-    values = np.column_stack(
-        [np.ones(len(values)), values]
-    )  # nobody has died before the first step
+    # Nobody has died before the first step.
+    values = np.column_stack([np.ones(len(values)), values])
     return values[:, np.searchsorted(steps, times, side="right")]

@@ -15,6 +15,7 @@ from granite_xai.base.document import ON_DARK, ON_WHITE, Block
 from granite_xai.base.numbers import share
 from granite_xai.base.text import LONGEST, shortened, visible
 from granite_xai.document.chart import EVERYONE
+from granite_xai.document.figure import Drawn
 from granite_xai.document.svg import N_SHADES, region_class
 from granite_xai.report.charts import Figure
 from granite_xai.report.facts import Source
@@ -67,12 +68,24 @@ def render(
     )
 
 
-def render_outputs(title: str, opening: str, pages: Mapping[str, str]) -> str:
-    """The pages of several outputs, each in a frame behind a tab."""
+def render_outputs(
+    title: str, opening: str, pages: Mapping[str, str], picture: Drawn | None
+) -> str:
+    """The pages of several outputs, each in a frame behind a tab.
+
+    Parameters
+    ----------
+    title, opening : str
+    pages : mapping of name to str
+        Of each output.
+    picture : Drawn, optional
+        What features do to all of them.
+    """
     from markupsafe import escape
 
     framed = {name: escape(page) for name, page in pages.items()}
-    return _filled("outputs.html", {"facts": {"title": title}, "opening": opening, "pages": framed})
+    names = {"facts": {"title": title}, "opening": opening, "pages": framed, "picture": picture}
+    return _filled("outputs.html", names)
 
 
 def _nested(nodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -22,13 +22,16 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
 from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import ALL_ROWS, plain
+from granite_xai.displays.output import OutputDisplay
 from granite_xai.document.figure import framed
 from granite_xai.estimator import Granite, fit_granite
 from granite_xai.fitting.fit_result import fitted_view
 from granite_xai.fitting.settings import GraniteOptions, Settings, collected
+from granite_xai.models import Predictor
 from granite_xai.report.facts import Source, facts_of
 from granite_xai.report.page import render, render_outputs
 from granite_xai.report.sections import document_of, made_block, opening, sections_of
+from granite_xai.tables import Outline
 
 WIDTH = 100  # letters of a line of text
 # Line separators, which JavaScript takes for ends of lines, and halves of characters, which UTF-8 lacks.
@@ -106,6 +109,7 @@ class Report:
                 "opening": str(granite).partition("\n")[0],
                 "outputs": {name: report.facts for name, report in self._parts.items()},
             }
+            self._picture = _picture_of_outputs(granite, X)
             return
         with one_blas_thread():
             source = Source.of(granite, X, y, unit)
@@ -140,7 +144,8 @@ class Report:
         page = self._page
         if self._parts:
             pages = {name: report.html() for name, report in self._parts.items()}
-            page = render_outputs(self.facts["title"], self.facts["opening"], pages)
+            opening_text = self.facts["opening"]
+            page = render_outputs(self.facts["title"], opening_text, pages, self._picture)
         return _written(page, path)
 
     def json(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -267,6 +272,21 @@ def explain(
     X, y, sample_weight, _ = collected(settings, X, y, sample_weight)
     fit_granite(granite, X, y, sample_weight, settings=settings)
     return Report(granite, X, y, unit=unit, began=began, test=test, rows=rows, title=title)
+
+
+def _picture_of_outputs(granite: Granite, X: Any) -> OutputDisplay | None:
+    """The feature that moves an output most, over all of them; None where model or rows are not at hand."""
+    from matplotlib.figure import Figure
+
+    result = fitted_view(granite, several=True).result
+    if not isinstance(result.model, Predictor):  # loaded without it
+        return None
+    if X is None:
+        if isinstance(result.table.container, Outline):
+            return None
+        X = result.table.native
+    axes = Figure(figsize=(9.5, 3.4), layout="constrained").add_subplot()
+    return OutputDisplay.from_estimator(granite, X).plot(axes)
 
 
 def _with_options_of_granite() -> inspect.Signature:
