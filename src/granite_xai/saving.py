@@ -599,7 +599,7 @@ def _read_result(
     if of_outputs := shared.get("outputs"):
         curves = joined([of_output.shared_curves.value for of_output in of_outputs.values()])
     else:
-        curves = _read_curves(kept["curves"], regions, rows, len(partition))
+        curves = replace(kept["curves"], table=table, regions=regions, weights=rows.weights)
     return FitResult(
         settings=settings,
         rows=rows,
@@ -623,60 +623,24 @@ def _read_result(
     )
 
 
-def _read_curves(curves: Any, regions: IntArray, rows: Rows, n_regions: int) -> SharedCurves:
-    """The curves of a file, with the rows that effects of several columns need."""
-    place = "fit.curves"
-    require(isinstance(curves, SharedCurves), place, "are none")
-    n_curves, n_pieces = len(curves.all_curves), len(curves.pieces)
-    for name, shape in (
-        ("of_regions", (n_regions, n_pieces)),
-        ("of_all_rows", (n_pieces,)),
-        ("means", (n_regions,)),
-        ("centres", (n_regions, n_pieces)),
-        ("centres_of_all_rows", (n_pieces,)),
-        ("sizes", (n_pieces,)),
-    ):
-        values = getattr(curves, name)
-        require(values.shape == shape, f"{place}.{name}", "are not one for each piece")
-        is_place = values.dtype.kind != "i" or bool(np.all((values >= 0) & (values < n_curves)))
-        require(is_place, f"{place}.{name}", "are no places of curves")
-    for curve in curves.all_curves:
-        if curve.column is None:
-            continue
-        around = curve.row_curves.value
-        sizes = {
-            len(values)
-            for values in (
-                curve.effects,
-                curve.added,
-                curve.shares,
-                around.errors,
-                around.low,
-                around.high,
-            )
-        }
-        has_levels = sizes == {len(curve.column.levels) + 1}
-        require(has_levels, place, f"of {curve.column.name!r} are not one a value")
-    found: SharedCurves = replace(curves, table=rows.table, regions=regions, weights=rows.weights)
-    return found
-
-
 def _rehearse(granite: Granite, result: FitResult, plain: _Plain) -> None:
-    """Print the fit and predict a row from its curves: content that does not fit together fails here."""
+    """Print the fit and predict every value in every region: content that does not fit together fails here."""
     str(granite)
     granite._repr_mimebundle_()
+    columns = plain.table.columns
+    n_values = 1 + max(len(column.levels) for column in columns)
+    cells = [_missing_values(column, n_values) for column in columns]
+    for of_column, column in zip(cells, columns, strict=True):
+        of_column[: len(column.levels)] = column.levels
+    every_value = plain.rows(cells)
     for each in (result, *result.outputs.values()):
-        saved = None if each.from_file is None else each.from_file.row
+        if each.from_file is not None and each.from_file.row is not None:
+            plain.rows(plain.read(each.from_file.row["row"]["value"]["cells"], "fit.row"))
         curves = each.shared_curves.value
-        if saved is not None and not curves.needs_model:
-            cells = plain.read(saved["row"]["value"]["cells"], "fit.row")
-            row = plain.rows(cells)
-            for region in range(len(each.partition)):
-                curves.predict(row, np.array([region]))
-        if each.estimate is not None:
-            each.estimate.frame()
-            str(each.estimate)
-        for figures in (*each.nodes, each.path, each.stability):
+        for region in range(len(each.partition)):
+            if not curves.needs_model:
+                curves.predict(every_value, np.full(n_values, region))
+        for figures in (each.estimate, *each.nodes, each.path, each.stability, curves):
             if figures is not None:
                 figures.frame()
     for name in result.outputs:
@@ -891,8 +855,7 @@ MARK = "$"
 """The key that says what an object of the file is, where it is no mapping of texts."""
 
 _SEQUENCES: dict[str, Any] = {"tuple": tuple, "set": frozenset, "mapping": dict}
-_KINDS = {"number", "array", "labels", "deferred", "partition", "column", "rows", *_SEQUENCES}
-_SPECIAL_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_KINDS = {"array", "labels", "deferred", "partition", "column", "rows", *_SEQUENCES}
 
 
 @dataclass(frozen=True, eq=False)
@@ -931,8 +894,10 @@ class _Plain:
             value = value.item()
         if value is None or isinstance(value, bool | int | str):
             return value
+        if isinstance(value, float) and math.isfinite(value):
+            return value
         if isinstance(value, float):
-            return value if math.isfinite(value) else _marked("number", str(value))
+            value = np.asarray(value)  # JSON has no such numbers
         if isinstance(value, list):
             return [self.write(item, f"{place}[{number}]") for number, item in enumerate(value)]
         if isinstance(value, np.ndarray):
@@ -1000,10 +965,9 @@ class _Plain:
             return self._read_record(records[kind], data, place)
         require(kind in _KINDS, place, f"is {kind[:60]!r}, which is not known")
         value = entry(data, "value", object, place)
-        if kind == "number":
-            return _SPECIAL_NUMBERS[cast(str, value)]
         if kind == "array":
-            return array_from_json(value, place)[()]  # a date has no dimensions
+            array = array_from_json(value, place)
+            return array.item() if array.shape == () and array.dtype.kind == "f" else array[()]
         if kind == "labels":
             return object_array(self.read(value, place))
         if kind in _SEQUENCES:
