@@ -24,14 +24,14 @@ The content of a fit has no row of the data and no model::
 
 and of what was found::
 
-    output       which output of the model is explained (`Detached`)
+    model        which output of the model is explained (`Detached`)
     row          one row of medians and most frequent values, its dtypes, and the prediction of the model there
     partition    as `Partition.to_dict` has it
     disagreements, floors, exceeded      of the questions
-    curves       `SharedCurves`: the distinct curves with their nodes, errors, bands and shares, which region has which,
-                 means, shares described; null where all outputs are explained, each of which has its own
+    shared_curves        the distinct curves with their nodes, errors, bands and shares, which region has which, means,
+                         shares described; null where all outputs are explained, each of which has its own
     estimate, nodes, ledger, errors, stability, path     as `FitResult` has them
-    attributes   further fitted attributes, such as ``clusters_``
+    learned              further fitted attributes, such as ``clusters_``
 
 What JSON has no type for is an object that says under ``"$"`` what it is (`_Plain`): an array, a tuple, a column of
 the table, or a record, which has one of the classes of `RECORDS` and its fields by name. A change of what is written
@@ -365,7 +365,7 @@ def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
     """The content of what was found."""
     model = result.model
     written = {
-        "output": Detached(
+        "model": Detached(
             label=model.label,
             is_probability=model.is_probability,
             classes=model.classes,
@@ -378,14 +378,14 @@ def _write_result(result: FitResult, plain: _Plain) -> dict[str, Any]:
         "disagreements": result.disagreements,
         "floors": result.floors,
         "exceeded": result.exceeded,
-        "curves": None if result.outputs else result.shared_curves.value,
+        "shared_curves": None if result.outputs else result.shared_curves,
         "estimate": result.estimate,
         "nodes": result.nodes,
         "ledger": result.ledger,
         "errors": result.errors,
         "stability": result.stability,
         "path": result.path,
-        "attributes": dict(result.learned),
+        "learned": dict(result.learned),
     }
     content: dict[str, Any] = plain.write(written, "fit")
     return {**content, "partition": result.partition.to_dict(), "row": _row_of(result, plain)}
@@ -417,24 +417,22 @@ def _unfitted(data: dict[str, Any], plain: _Plain, model: Any) -> Granite:
     options = {name: plain.read(value, f"granite.options.{name}") for name, value in data.items()}
     expected = inspect.signature(Granite).parameters.keys() - {"model"}
     require(options.keys() == expected, "granite.options", "are not those of Granite")
-    is_limit = isinstance(options["resources"], Resources | None)
-    require(is_limit, "granite.options.resources", "is not a set of limits")
     return Granite(model, **options)
 
 
 def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed: int) -> FitResult:
     """What was found, with that of each output; without the model."""
     settings = _settings_of(granite, seed)
-    model: Any = plain.read(content["fit"]["output"], "fit.output")
+    model: Any = plain.read(content["fit"]["model"], "fit.model")
     models, data_of_outputs = {}, {}
     for name, data in content["outputs"]:
         name = plain.read(name, "granite.outputs")
         is_new = isinstance(name, str | int | float) and name not in data_of_outputs
         require(is_new, "granite.outputs", f"have {name!r:.60}, which is no name of one output")
         data_of_outputs[name] = data
-        models[name] = plain.read(data["output"], "outputs.output")
+        models[name] = plain.read(data["model"], "outputs.model")
     are_outputs = all(isinstance(each, Detached) for each in (model, *models.values()))
-    require(are_outputs, "fit.output", "is not an output that was explained")
+    require(are_outputs, "fit.model", "is not an output that was explained")
     model.outputs = models
     plan = _read_plan(content["plan"], plain, settings, model)
     questions = _resolved_again(content["questions"], settings, model, plain.table)
@@ -455,6 +453,7 @@ def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed
             model=models[name],
             plan=plan.of_output(number, models[name]),
             questions=tuple(question.about_output(0, question.label) for question in questions),
+            outputs={},
             is_output=True,
             **shared,
         )
@@ -568,6 +567,7 @@ def _read_result(
     settings: Settings,
     rows: Rows,
     questions: tuple[ResolvedQuestion, ...],
+    outputs: Mapping[Any, FitResult],
     is_output: bool = False,
     **shared: Any,
 ) -> FitResult:
@@ -582,24 +582,24 @@ def _read_result(
     for name, part in data.items():
         if name not in ("partition", "row"):
             kept[name] = plain.read(part, f"fit.{name[:60]}")
-    for name in kept["attributes"]:
+    if outputs:
+        of_outputs = [of_output.shared_curves.value for of_output in outputs.values()]
+        curves = joined(of_outputs)
+    else:
+        curves = kept["shared_curves"].value
+        curves = replace(curves, table=table, regions=regions, weights=rows.weights)
+    kept["shared_curves"] = Deferred(lambda: curves, now=True)
+    _require_types(kept, FitResult, "fit")
+    for name in kept["learned"]:
         is_fitted_name = name.isidentifier() and name.endswith("_") and not name.startswith("_")
         is_free = is_fitted_name and not hasattr(Granite, name)
-        require(is_free, "fit.attributes", f"have {name[:60]!r}, which is no name of a finding")
-    for name in ("disagreements", "floors"):
-        are_numbers = kept[name].shape == (len(questions),) and np.all(np.isfinite(kept[name]))
-        require(are_numbers, f"fit.{name}", "are not one number for each question")
-    exceeded = kept["exceeded"]
-    is_decided = exceeded is None or (exceeded.shape, exceeded.dtype) == ((len(questions),), bool)
-    require(is_decided, "fit.exceeded", "does not say yes or no to each question")
+        require(is_free, "fit.learned", f"have {name[:60]!r}, which is no name of a finding")
+    is_one_a_question = kept["disagreements"].shape == kept["floors"].shape == (len(questions),)
+    require(is_one_a_question, "fit.disagreements", "are not one number for each question")
     path = kept["path"]
     if settings.chooses_alpha and path is not None:
         settings = settings.with_alpha(path.chosen.alpha)
     weights = [weight for _, weight in settings.questions]
-    if of_outputs := shared.get("outputs"):
-        curves = joined([of_output.shared_curves.value for of_output in of_outputs.values()])
-    else:
-        curves = replace(kept["curves"], table=table, regions=regions, weights=rows.weights)
     return FitResult(
         settings=settings,
         rows=rows,
@@ -607,17 +607,18 @@ def _read_result(
         question_weights=np.array(weights * (len(questions) // len(weights))),
         floors=kept["floors"],
         disagreements=kept["disagreements"],
-        exceeded=exceeded,
+        exceeded=kept["exceeded"],
         partition=partition,
         regions=regions,
-        shared_curves=Deferred(lambda: curves, now=True),
+        shared_curves=kept["shared_curves"],
         estimate=kept["estimate"],
         nodes=kept["nodes"],
         ledger=kept["ledger"],
         errors=kept["errors"],
         stability=kept["stability"],
         path=path,
-        learned=kept["attributes"],
+        learned=kept["learned"],
+        outputs=outputs,
         from_file=FromFile(row=data["row"], rows=rows_of_file),
         **shared,
     )
@@ -990,9 +991,7 @@ class _Plain:
             for name, part in data.items()
             if name != MARK
         }
-        for name, hint in inspect.get_annotations(kind).items():
-            if name in parts:
-                require(_fits(parts[name], str(hint)), f"{place}.{name}", f"is not of type {hint}")
+        _require_types(parts, kind, place)
         if kind is SharedCurves:  # whoever has rows puts them there
             nothing = np.empty(0, dtype=np.intp)
             parts = {**parts, "table": self.table, "regions": nothing, "weights": nothing}
@@ -1076,14 +1075,26 @@ _TYPES: dict[str, Any] = {
     "int": int,
     "str": str,
     "bool": bool,
+    "None": type(None),
     "Table": Table,
     "Coalition": frozenset,
+    "Deferred[Ledger]": Deferred,
+    "Deferred[SharedCurves]": Deferred,
 }
 _ARRAYS = {"FloatArray": "f", "IntArray": "i", "BoolArray": "b"}
 
 
+def _require_types(parts: Mapping[str, Any], kind: type[Any], place: str) -> None:
+    """Refuse parts of a class that are not what it says of its fields; what is not listed is left to the class."""
+    hints = inspect.get_annotations(kind)
+    for name, part in parts.items():
+        hint = str(hints.get(name, "Any"))
+        fits = any(_fits(part, alternative) for alternative in hint.split(" | "))
+        require(fits, f"{place}.{name[:60]}", f"is not of type {hint}")
+
+
 def _fits(value: Any, hint: str) -> bool:
-    """Whether a value is what a record says of a field; what is not listed is left to the record itself."""
+    """Whether a value is of a type."""
     if hint.startswith("tuple[") and hint.endswith(", ...]"):
         item_hint = hint.removeprefix("tuple[").removesuffix(", ...]")
         return isinstance(value, tuple) and all(_fits(item, item_hint) for item in value)

@@ -541,7 +541,7 @@ def forged(document, folder):
         ("granite.plan.probed", {"$": "tuple", "value": [0.0]}, "F04"),
         ("granite.plan.probed", {"$": "tuple", "value": []}, "F04"),
         (
-            "granite.fit.curves.all_curves.value.0.column",
+            "granite.fit.shared_curves.value.all_curves.value.0.column",
             {"$": "Column"},
             "F04: .*no column of",
         ),
@@ -559,20 +559,20 @@ def forged(document, folder):
         ("granite.questions.0.pairs", [10**9, 0], "F04"),
         ("granite.fit.disagreements.value.shape", [1], "F04"),
         ("granite.fit.exceeded", 1, "F04"),
-        ("granite.fit.curves", None, "F04"),
-        ("granite.fit.curves.all_curves", {"$": "tuple", "value": []}, "F04"),
-        ("granite.fit.curves.all_curves.value.0.mean", "high", "F04"),
-        ("granite.fit.curves.all_curves.value.0.column.value", 99, "F04"),
-        ("granite.fit.curves.all_curves.value.0.effects.value.shape", [1], "F04"),
-        ("granite.fit.curves.all_curves.value.0.row_curves.value.low.value.shape", [1], "F04"),
-        ("granite.fit.curves.of_regions.value.shape", [1], "F04"),
-        ("granite.fit.curves.means.value.shape", [1], "F04"),
+        ("granite.fit.shared_curves", None, "F04"),
+        ("granite.fit.shared_curves.value.all_curves", {"$": "tuple", "value": []}, "F04"),
+        ("granite.fit.shared_curves.value.all_curves.value.0.mean", "high", "F04"),
+        ("granite.fit.shared_curves.value.all_curves.value.0.column.value", 99, "F04"),
+        ("granite.fit.shared_curves.value.all_curves.value.0.effects.value.shape", [1], "F04"),
+        ("granite.fit.shared_curves.value.all_curves.value.0.row_curves.value.low.value.shape", [1], "F04"),
+        ("granite.fit.shared_curves.value.of_regions.value.shape", [1], "F04"),
+        ("granite.fit.shared_curves.value.means.value.shape", [1], "F04"),
         ("granite.fit.ledger.value.untaken_cuts", 3, "F04"),
         ("granite.fit.estimate.remaining", "little", "F04"),
         ("granite.fit.nodes.value.0.nodes", 3, "F04"),
-        ("granite.fit.attributes", {"fit_": 1, "_words": 2}, "F04"),
-        ("granite.fit.attributes", {"apply": 1}, "F04"),
-        ("granite.fit.output", {"label": "x"}, "F04"),
+        ("granite.fit.learned", {"fit_": 1, "_words": 2}, "F04"),
+        ("granite.fit.learned", {"apply": 1}, "F04"),
+        ("granite.fit.model", {"label": "x"}, "F04"),
         ("granite.fit.row", {"row": [1, 2]}, "F04"),
         ("granite.fit.floors", {"$": "number", "value": "1"}, "F04"),
         ("granite.outputs", [["a", {}]], "F04"),
@@ -594,7 +594,7 @@ def test_a_file_that_was_changed_or_cut_off(documents, tmp_path):
     whole = json.dumps(documents[1])
     path = tmp_path / "changed.json"
     changed = copy.deepcopy(documents[1])
-    changed["granite"]["fit"]["curves"]["fidelity"] = 0.123
+    changed["granite"]["fit"]["shared_curves"]["value"]["fidelity"] = 0.123
     path.write_text(json.dumps(changed))
     with pytest.raises(
         gx.FormatError, match=r"F04: .*changed\.json was changed after it was saved"
