@@ -148,10 +148,8 @@ def test_a_cluster_is_kept_if_its_rule_is_right_and_its_curves_stand_apart(membe
     members = np.array(members)
     curves = np.where(members, 1.0 + height, 1.0 - height)[:, None] * np.ones(3)
     rule = judge_cluster(OneCut(0, 1.5, True), members, table, curves)
-    assert rule.rule == "x0 ≤ 1.5"
-    assert rule.accuracy == np.mean(members == [True, True, False, False])
-    assert rule.n_samples == 2
-    assert rule.kept is kept
+    accuracy = np.mean(members == [True, True, False, False])
+    assert rule == {"rule": "x0 ≤ 1.5", "accuracy": accuracy, "n_samples": 2, "kept": kept}
 
 
 # --------------------------------------------------------------------------------------------- cohorts of CohEx

@@ -564,7 +564,11 @@ def forged(document, folder):
         ("granite.fit.shared_curves.value.all_curves.value.0.mean", "high", "F04"),
         ("granite.fit.shared_curves.value.all_curves.value.0.column.value", 99, "F04"),
         ("granite.fit.shared_curves.value.all_curves.value.0.effects.value.shape", [1], "F04"),
-        ("granite.fit.shared_curves.value.all_curves.value.0.row_curves.value.low.value.shape", [1], "F04"),
+        (
+            "granite.fit.shared_curves.value.all_curves.value.0.row_curves.value.low.value.shape",
+            [1],
+            "F04",
+        ),
         ("granite.fit.shared_curves.value.of_regions.value.shape", [1], "F04"),
         ("granite.fit.shared_curves.value.means.value.shape", [1], "F04"),
         ("granite.fit.ledger.value.untaken_cuts", 3, "F04"),

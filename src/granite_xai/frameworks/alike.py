@@ -109,22 +109,14 @@ class Vectors:
     def on_side(self, column: int, goes_left: BoolArray, is_left: bool) -> Vectors:
         """Those of the rows on one side of a cut, shortened where it is along their own column."""
         of_side = self.take(np.flatnonzero(goes_left == is_left))
-        entries = self.left_entries(goes_left) if column == self.column else None
-        if entries is None or self.grid is None:
+        is_whole = goes_left.all() or not goes_left.any()
+        if column != self.column or self.grid is None or self.column_values is None or is_whole:
             return of_side
-        kept = entries == is_left
-        return replace(of_side, values=centred(of_side.values[:, kept]), grid=self.grid[kept])
-
-    def left_entries(self, goes_left: BoolArray) -> BoolArray | None:
-        """Which entries the left side of a cut along the column reads; None where both sides read all of them."""
-        if self.grid is None or self.column_values is None:
-            return None
-        if goes_left.all() or not goes_left.any():
-            return None
         # The grid is cut halfway between the neighbours on both sides, as in the original.
         last_left = self.column_values[goes_left].max()
         first_right = self.column_values[~goes_left].min()
-        return np.asarray(self.grid <= (last_left + first_right) / 2)
+        kept = (self.grid <= (last_left + first_right) / 2) == is_left
+        return replace(of_side, values=centred(of_side.values[:, kept]), grid=self.grid[kept])
 
 
 def centred(values: FloatArray) -> FloatArray:
@@ -196,8 +188,7 @@ class Scatter:
         total = np.zeros_like(regions.mass())
         for vectors in vectors_of(evaluations):
             scatter = np.stack([_scatter(vectors.values, side) for side in sides(regions)])
-            if vectors.column is not None and regions.total is not None:
-                _shorten_curves(scatter, vectors, regions)
+            _shorten_curves(scatter, vectors, regions)
             total = total + scatter
         return total
 
@@ -214,20 +205,16 @@ def _shorten_curves(scatter: FloatArray, vectors: Vectors, regions: RegionWeight
 
     They are the cuts with all larger values of the column on one side.
     """
-    goes_left = regions.weights > 0
-    column_values = vectors.column_values
-    if column_values is None:
+    if vectors.column is None or vectors.column_values is None or regions.total is None:
         return
-    last_left = np.where(goes_left, column_values[:, None], -np.inf).max(axis=0)
-    first_right = np.where(goes_left, np.inf, column_values[:, None]).min(axis=0)
-    left, right = sides(regions)
+    goes_left = regions.weights > 0
+    last_left = np.where(goes_left, vectors.column_values[:, None], -np.inf).max(axis=0)
+    first_right = np.where(goes_left, np.inf, vectors.column_values[:, None]).min(axis=0)
     for cut in np.flatnonzero(last_left < first_right):
-        entries = vectors.left_entries(goes_left[:, cut])
-        if entries is not None:
-            left_curves = centred(vectors.values[:, entries])
-            right_curves = centred(vectors.values[:, ~entries])
-            scatter[0, cut] = _scatter(left_curves, left[:, [cut]])[0]
-            scatter[1, cut] = _scatter(right_curves, right[:, [cut]])[0]
+        for side, is_left in enumerate((True, False)):
+            of_side = vectors.on_side(vectors.column, goes_left[:, cut], is_left)
+            weights = regions.total[goes_left[:, cut] == is_left]
+            scatter[side, cut] = _scatter(of_side.values, weights[:, None])[0]
 
 
 def _scatter(values: FloatArray, members: FloatArray) -> FloatArray:

@@ -227,8 +227,7 @@ class Cohorts(Partitioner):
             cheapest = int(np.argmin(costs))
             if costs[cheapest] >= cost - TIE:
                 # A representative may have no row: cohorts are numbered without gaps.
-                _, numbers = np.unique(division, return_inverse=True)
-                return SearchEnd(cost, numbers.reshape(-1).astype(np.intp))
+                return SearchEnd(cost, np.unique(division, return_inverse=True)[1])
             cost = float(costs[cheapest])
             representatives = candidates[cheapest]
             division = divisions[cheapest]
@@ -239,11 +238,8 @@ def _sets_with_one_less_or_more(representatives: list[int], pool: list[int]) -> 
     larger = [[*representatives, row] for row in pool if row not in representatives]
     if len(representatives) == 1:
         return larger
-    smaller = []
-    for left_out in representatives:
-        remaining = list(representatives)
-        remaining.remove(left_out)
-        smaller.append(remaining)
+    n_places = len(representatives)
+    smaller = [representatives[:place] + representatives[place + 1 :] for place in range(n_places)]
     return smaller + larger
 
 
@@ -352,22 +348,11 @@ def scatter_within(vectors: FloatArray, divisions: IntArray, weights: FloatArray
     divisions : array of shape (C, n)
     weights : array of shape (n,)
     """
-    n_divisions = len(divisions)
-    n_cohorts = int(divisions.max()) + 1
-    # One number for each cohort of each division.
-    cells = (divisions + n_cohorts * np.arange(n_divisions)[:, None]).ravel()
-
-    def sums_by_cohort(values: FloatArray) -> FloatArray:
-        tiled = np.tile(values, n_divisions)
-        sums = np.bincount(cells, weights=tiled, minlength=n_divisions * n_cohorts)
-        return np.asarray(sums, dtype=np.float64).reshape(n_divisions, n_cohorts)
-
+    members = divisions[:, None, :] == np.arange(divisions.max() + 1)[:, None]  # (C, cohorts, n)
+    mass = members @ weights
     # Around the common mean: what all rows share must not swamp what sets them apart.
     deviations = vectors - np.average(vectors, axis=0, weights=weights)
-    mass = sums_by_cohort(weights)
-    divisor = np.where(mass > 0, mass, 1.0)
-    between = np.zeros(n_divisions)  # sum of squares of the cohorts' means
-    for entry in deviations.T:
-        between += (np.square(sums_by_cohort(weights * entry)) / divisor).sum(axis=1)
+    sums = members @ (weights[:, None] * deviations)  # (C, cohorts, n_entries)
+    between = np.square(sums).sum(axis=2) / np.where(mass > 0, mass, 1.0)  # of the cohorts' means
     total = float(weights @ np.square(deviations).sum(axis=1))
-    return np.maximum(total - between, 0.0) / float(weights.sum())
+    return np.maximum(total - between.sum(axis=1), 0.0) / float(weights.sum())

@@ -24,7 +24,6 @@ from granite_xai.curves.curves import ice_curves, make_grid, require_numeric
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.frameworks.alike import (
-    GrownTree,
     Scatter,
     Vectors,
     centred,
@@ -37,7 +36,7 @@ from granite_xai.frameworks.alike import (
     vectors_of,
 )
 from granite_xai.regions import Partition
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
+from granite_xai.search.problem import Measure, Partitioner, PartitionResult, Problem, measured
 from granite_xai.tables import Column, Table
 
 EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
@@ -166,14 +165,10 @@ class RepidTree(Partitioner):
             labels = self.features
         return sorted({table.resolve(label, "features") for label in labels})
 
-    def _influence(self, table: Table) -> Individual:
-        """Effects of the compared features, one by one."""
-        return Individual([table.names[position] for position in self._columns(table)])
-
     def extra_effects(self, table: Table, resources: Resources, seed: int) -> tuple[Any, ...]:
         """The local effects that are read of the model; other than numeric features are refused first."""
         require_numeric(table.columns, "the original form (exact=True)")
-        influence = self._influence(table)
+        influence = Individual([table.names[position] for position in self._columns(table)])
         if self.effect == "pd":  # ICE curves are asked for later
             return ()
         if self.effect == "ale":
@@ -184,14 +179,35 @@ class RepidTree(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
+        positions = self._columns(problem.table)
+        columns = [problem.table.columns[position] for position in positions]
         # What errors of single predictions can produce (C4).
-        rounding = len(self._columns(problem.table)) * (4.0 * problem.sample.errors[0]) ** 2
+        floor = len(positions) * (4.0 * problem.sample.errors[0]) ** 2
+        effects = self.extra_effects(problem.table, problem.resources, problem.seed)
+        vectors: list[Vectors] = []
+        measure: Measure
         if self.effect == "pd":
-            tree = self._around_mean_curve(problem, rounding)
+            measure = Scatter()
+            floor *= self.points
+            for position, column in zip(positions, columns, strict=True):
+                grid = make_grid(problem.table, position, self.points, "equidistant")
+                ice = ice_curves(problem.plan.model, problem.table, grid, problem.resources)
+                of_column = Vectors(centred(ice), position, grid.values, column.values)
+                vectors.append(of_column if self.trim else Vectors(of_column.values))
         elif self.effect == "ale":
-            tree = self._around_ale(problem, rounding)
+            (measure,) = effects
         else:
-            tree = self._around_dependence(problem, rounding)
+            effect = effects[0].first
+            measure = AroundDependence(effect, self.recalculate, problem.shares.total)
+            values = local_values(effect, problem.sample.outputs[0])[..., 0]  # (features, n)
+            for column, of_column in zip(columns, values, strict=True):
+                vectors.append(Vectors(np.column_stack([of_column, spline_basis(column)])))
+            if problem.below_noise_floor:
+                # A curve leaves something of a steep function or a jump. Where effects are functions of
+                # their features, which the question knows, that is nothing to explain.
+                floor = np.inf
+        stopping = {"alpha": 0.0, "min_improvement": self.min_improvement, "cuts": "values"}
+        tree = grow(problem, measure, floor, vectors, **stopping)
         shares = np.array([region.disagreement for region in Partition(tree.root)])
         # The measure is a mean over rows, the original's loss a sum; rows may have weights.
         loss = tree.of_all_rows * problem.shares.total
@@ -199,46 +215,6 @@ class RepidTree(Partitioner):
             partition=measured(tree.root, problem),
             extra_attributes={"loss_": loss, "region_losses_": shares * loss},
         )
-
-    def _grow(
-        self, problem: Problem, measure: Any, floor: float, vectors: Sequence[Vectors]
-    ) -> GrownTree:
-        stopping = {"alpha": 0.0, "min_improvement": self.min_improvement, "cuts": "values"}
-        return grow(problem, measure, floor, vectors, **stopping)
-
-    def _around_mean_curve(self, problem: Problem, rounding: float) -> GrownTree:
-        """ICE curves on a grid, each around its own mean."""
-        curves = []
-        for position in self._columns(problem.table):
-            grid = make_grid(problem.table, position, self.points, "equidistant")
-            ice = centred(ice_curves(problem.plan.model, problem.table, grid, problem.resources))
-            vectors = Vectors(ice)
-            if self.trim:
-                values = problem.table.columns[position].values
-                vectors = Vectors(ice, column=position, grid=grid.values, column_values=values)
-            curves.append(vectors)
-        return self._grow(problem, Scatter(), rounding * self.points, curves)
-
-    def _around_ale(self, problem: Problem, rounding: float) -> GrownTree:
-        """Changes across intervals around their mean."""
-        (ale,) = self.extra_effects(problem.table, problem.resources, problem.seed)
-        return self._grow(problem, ale, rounding, ())
-
-    def _around_dependence(self, problem: Problem, rounding: float) -> GrownTree:
-        """SHAP values around a curve of their feature."""
-        (question,) = self.extra_effects(problem.table, problem.resources, problem.seed)
-        effect = question.first
-        values = local_values(effect, problem.sample.outputs[0])[..., 0]  # (features, n)
-        vectors = []
-        for position, values_of_feature in zip(self._columns(problem.table), values, strict=True):
-            basis = spline_basis(problem.table.columns[position])
-            vectors.append(Vectors(np.column_stack([values_of_feature, basis])))
-        measure = AroundDependence(effect, self.recalculate, problem.shares.total)
-        if problem.below_noise_floor:
-            # A curve leaves something of a steep function or a jump. Where effects are functions of
-            # their features, which the question knows, that is nothing to explain.
-            rounding = np.inf
-        return self._grow(problem, measure, rounding, vectors)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -303,7 +279,7 @@ def sum_around_curve(
     """Weighted sum of squares of values around their penalised curve, in each of K regions.
 
     With B the basis, W the weights of a region and P the penalty, the curve has the coefficients
-    ``c = (B' W B + P)⁻¹ B' W v``, and what it leaves is ``v' W v + c' B' W B c - 2 c' B' W v``.
+    ``c = (B' W B + P)⁻¹ B' W v``, and what it leaves is ``(v - B c)' W (v - B c)``.
 
     Parameters
     ----------
@@ -319,15 +295,12 @@ def sum_around_curve(
     n, p = basis.shape
     products = (basis[:, :, None] * basis[:, None, :]).reshape(n, p * p)
     gram = (weights @ products).reshape(-1, p, p)  # B' W B
-    weighted = weights * values
-    projections = weighted @ basis  # B' W v, (K, p)
+    projections = (weights * values) @ basis  # B' W v, (K, p)
     penalty = RIDGE * mass * np.eye(p)
     is_indicator = bool(np.all((basis <= 0) | (basis >= 1)))
     if not is_indicator:  # indicators have no bends
         second_differences = np.diff(np.eye(p), 2, axis=0)
         penalty = SMOOTH * mass / p * (second_differences.T @ second_differences) + penalty
     coefficients = np.linalg.solve(gram + penalty, projections[:, :, None])[:, :, 0]
-    squares = np.einsum("kn,kn->k", weighted, values)
-    curve_squares = np.einsum("kp,kpq,kq->k", coefficients, gram, coefficients)
-    cross_products = np.einsum("kp,kp->k", coefficients, projections)
-    return np.asarray(np.maximum(squares + (curve_squares - 2 * cross_products), 0.0))
+    residuals = values - coefficients @ basis.T
+    return np.asarray((weights * np.square(residuals)).sum(axis=1))

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from granite_xai.algebra.explainer import Explainer
 from granite_xai.base.limits import Resources
@@ -200,19 +201,14 @@ class Clusters(Partitioner):
         vectors : array of shape (n, n_entries)
         seed : int
         """
-        clusters = self._cluster(vectors, seed)
-        _, first_rows, numbers = np.unique(clusters, return_index=True, return_inverse=True)
-        places = np.argsort(np.argsort(first_rows))
-        return np.asarray(places[numbers.reshape(-1)], dtype=np.intp)
+        return np.asarray(pd.factorize(self._cluster(vectors, seed))[0], dtype=np.intp)
 
     def _cluster(self, vectors: FloatArray, seed: int) -> IntArray:
         """Cluster of each vector, by the numbers of scikit-learn."""
         from sklearn.cluster import AgglomerativeClustering, Birch, KMeans
 
         # Around their mean, in units of their total standard deviation.
-        total_deviation = float(np.sqrt(vectors.var(axis=0).sum()))
-        if total_deviation == 0.0:
-            total_deviation = np.inf  # all vectors are one
+        total_deviation = np.sqrt(vectors.var(axis=0).sum()) or np.inf  # 0: all vectors are one
         vectors = np.round((vectors - vectors.mean(axis=0)) / total_deviation, KEPT_DIGITS)
         n_clusters = min(self.n_clusters, len(np.unique(vectors, axis=0)))
         if n_clusters < 2:
@@ -240,21 +236,18 @@ class Clusters(Partitioner):
         joined_labels = np.array(join_like_cuts(cuts, ranges))[first_labels]
         # `labels` numbers the joined clusters without gaps; `first_of_joined` are the clusters that others joined.
         first_of_joined, labels = np.unique(joined_labels, return_inverse=True)
-        labels = labels.reshape(-1)
-
         curves = replace(ice, differences=False).vectors(problem)
-        rules = []
-        for label, first_label in enumerate(first_of_joined):
-            rules.append(judge_cluster(cuts[first_label], labels == label, table, curves))
+        rules = [
+            judge_cluster(cuts[first_label], labels == label, table, curves)
+            for label, first_label in enumerate(first_of_joined)
+        ]
         # Regions describe the kept clusters, numbered from 0, and all others together, which come last.
-        n_kept = sum(rule.kept for rule in rules)
-        new_numbers = np.full(len(rules), n_kept, dtype=np.intp)
-        new_numbers[[rule.kept for rule in rules]] = np.arange(n_kept)
-        result = put_into_rules(problem, np.asarray(new_numbers[labels]))
-        cluster_rules = [rule._asdict() for rule in rules]
+        is_kept = np.array([rule["kept"] for rule in rules])
+        new_numbers = np.where(is_kept, np.cumsum(is_kept) - 1, is_kept.sum())
+        result = put_into_rules(problem, new_numbers[labels])
         return replace(
             result,
-            extra_attributes={**result.extra_attributes, "cluster_rules_": cluster_rules},
+            extra_attributes={**result.extra_attributes, "cluster_rules_": rules},
             row_attributes={"clusters_": labels},
         )
 
@@ -317,16 +310,9 @@ def join_like_cuts(cuts: Sequence[OneCut], ranges: Sequence[float]) -> list[int]
     return joined
 
 
-class ClusterRule(NamedTuple):
-    """The cut of a cluster as a rule, and what speaks for it."""
-
-    rule: str
-    accuracy: float
-    n_samples: int
-    kept: bool
-
-
-def judge_cluster(cut: OneCut, members: BoolArray, table: Table, curves: FloatArray) -> ClusterRule:
+def judge_cluster(
+    cut: OneCut, members: BoolArray, table: Table, curves: FloatArray
+) -> dict[str, Any]:
     """Decide whether a cluster is kept: its cut is right, and its curves differ from all others.
 
     Parameters
@@ -338,6 +324,11 @@ def judge_cluster(cut: OneCut, members: BoolArray, table: Table, curves: FloatAr
     table : Table
     curves : array of shape (n, points)
         ICE curves of all rows.
+
+    Returns
+    -------
+    dict
+        The cut as a rule, its accuracy, the rows of the cluster, and whether it is kept.
     """
     column = table.columns[cut.column]
     satisfies_rule = (column.values <= cut.threshold) == cut.below
@@ -346,9 +337,9 @@ def judge_cluster(cut: OneCut, members: BoolArray, table: Table, curves: FloatAr
     distances = np.abs(curves[members].mean(axis=0) - mean_curve)
     distance = distances.mean() / (np.abs(mean_curve).max() or np.inf)
     sign = "≤" if cut.below else ">"
-    return ClusterRule(
-        rule=f"{column.name} {sign} {cut.threshold:g}",
-        accuracy=accuracy,
-        n_samples=int(members.sum()),
-        kept=round(100 * accuracy) > FEWEST_RIGHT and bool(distance >= LEAST_DISTANCE),
-    )
+    return {
+        "rule": f"{column.name} {sign} {cut.threshold:g}",
+        "accuracy": accuracy,
+        "n_samples": int(members.sum()),
+        "kept": round(100 * accuracy) > FEWEST_RIGHT and bool(distance >= LEAST_DISTANCE),
+    }
