@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from granite_xai.cli.inputs import (
     read_parts,
     remark,
 )
-from granite_xai.cli.options import LIMITS, MEBIBYTE, SETTINGS, Options
 from granite_xai.estimator import result_text
 
 __all__ = ["apply", "demo", "explain", "print_error", "show"]
@@ -76,7 +75,19 @@ def demo(options: argparse.Namespace) -> None:
     else:
         granite = gx.Granite(model, "ice-pdp").fit(X, y)
     if options.json:
-        say_json(_demo_facts(granite, options.dataset))
+        facts = {
+            "data": options.dataset,
+            "n_rows": len(granite.diagnostics_["rows"]["search"]),
+            "n_columns": granite.n_features_in_,
+            "question": "ice-pdp",
+            "disagreement": float(granite.disagreement_),
+            "remaining": float(granite.remaining_),
+            "fidelity": float(granite.fidelity_),
+            "global_fidelity": float(granite.global_fidelity_),
+            "estimate": granite.estimate_.facts(),
+            "partition": granite.partition_.to_dict(),
+        }
+        say_json(facts)
     else:
         text = result_text(granite, DEMO_NEXT)
         say(DEMO.format(data=options.dataset, n_features=X.shape[1], result=text))
@@ -84,28 +95,12 @@ def demo(options: argparse.Namespace) -> None:
         remark(f"The whole story, with figures: {path}")
 
 
-def _demo_facts(granite: gx.Granite, data: str) -> dict[str, Any]:
-    """What ``granite demo --json`` prints."""
-    return {
-        "data": data,
-        "n_rows": len(granite.diagnostics_["rows"]["search"]),
-        "n_columns": granite.n_features_in_,
-        "question": "ice-pdp",
-        "disagreement": float(granite.disagreement_),
-        "remaining": float(granite.remaining_),
-        "fidelity": float(granite.fidelity_),
-        "global_fidelity": float(granite.global_fidelity_),
-        "estimate": granite.estimate_.facts(),
-        "partition": granite.partition_.to_dict(),
-    }
-
-
 def explain(options: argparse.Namespace) -> None:
     """Tell the story of a model and a table."""
     _check_outputs(options)
     case = open_case(options)
-    settings = _chosen(SETTINGS, options)
-    settings["resources"] = gx.Resources(**_chosen(LIMITS, options))
+    settings = _chosen(gx.Granite, options)
+    settings["resources"] = gx.Resources(**_chosen(gx.Resources, options))
     with remarks_instead_of_warnings(options), hint_at_categories(case.X):
         if options.plan:
             granite = gx.Granite(case.model, **settings)
@@ -130,13 +125,10 @@ def explain(options: argparse.Namespace) -> None:
             remark(f"Written: {path}")
 
 
-def _chosen(options: Options, values: argparse.Namespace) -> dict[str, Any]:
-    """The values of some options under their names in Python."""
-    names = [
-        settings.get("dest", flag.removeprefix("--").replace("-", "_"))
-        for flag, settings in options.items()
-    ]
-    return {name: getattr(values, name) for name in names}
+def _chosen(kind: type[Any], options: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of `Granite` or `Resources` for which the command has options."""
+    names = [name for name in inspect.signature(kind).parameters if name != "model"]
+    return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 
 def _say_plan(plan: dict[str, Any], options: argparse.Namespace) -> None:
@@ -173,30 +165,23 @@ def apply(options: argparse.Namespace) -> None:
     """Print the region of each row."""
     saved = _load(options.saved)
     names = list(getattr(saved, "feature_names_in_", []))
-
-    def regions_of(X: Any) -> list[int]:
-        if names and set(names) <= set(X):  # other columns are no features of the fit
-            X = X[names]
-        regions: list[int] = saved.apply(X).tolist()
-        return regions
-
-    with remarks_instead_of_warnings(options):
-        parts = (regions_of(X) for X in read_parts(options.data))
-        if options.json:
-            say_json({"regions": list(chain.from_iterable(parts))})
-        else:
-            _say_regions(parts)
-
-
-def _say_regions(parts: Iterable[list[int]]) -> None:
-    """Print CSV part by part; the head stands above the first."""
     head = ["row,region"]
+    regions: list[int] = []
     first_row = 0
-    for part in parts:
-        lines = [f"{row},{region}" for row, region in enumerate(part, start=first_row)]
-        say("\n".join([*head, *lines]))
-        head = []
-        first_row += len(part)
+    with remarks_instead_of_warnings(options):
+        for X in read_parts(options.data):
+            if names and set(names) <= set(X):  # other columns are no features of the fit
+                X = X[names]
+            part = saved.apply(X).tolist()
+            if options.json:
+                regions += part
+            else:
+                lines = [f"{row},{region}" for row, region in enumerate(part, start=first_row)]
+                say("\n".join([*head, *lines]))
+            head = []
+            first_row += len(part)
+        if options.json:
+            say_json({"regions": regions})
 
 
 def show(options: argparse.Namespace) -> None:
@@ -233,43 +218,43 @@ def _check_outputs(options: argparse.Namespace) -> None:
 
     Checked before any work. P03, or F02 if a file cannot be written.
     """
-    read = {
-        name: path
-        for name in INPUTS
-        if (path := getattr(options, name, None)) and path != STANDARD_INPUT
-    }
-    if "predictor" in read:
-        read["predictor"] = read["predictor"].partition(":")[0].replace(".", "/") + ".py"
-    written = {option: path for option in OUTPUTS if (path := getattr(options, option, None))}
-
-    def refuse(option: str, what: str, hint: str = "Choose another file.") -> None:
-        raise gx.InputError(
-            f"--{option} {written[option]} {what}.", code="P03", argument=option, hint=hint
-        )
-
-    for first, second in combinations(written, 2):
-        if _are_one_file(written[first], written[second]):
-            refuse(first, f"and --{second} {written[second]} are one file", "Choose two files.")
-    for option, path in written.items():
-        for name, input_path in read.items():
-            if _are_one_file(path, input_path):
-                refuse(option, f"is {INPUTS[name]}")
-        kind, beginnings = OUTPUTS[option]
+    inputs = {}
+    for name, words in INPUTS.items():
+        path = getattr(options, name, None)
+        if path and name == "predictor":
+            path = path.partition(":")[0].replace(".", "/") + ".py"
+        if path and path != STANDARD_INPUT:
+            inputs[_identity(path)] = words
+    outputs: dict[Any, str] = {}
+    for option, (kind, beginnings) in OUTPUTS.items():
+        path = getattr(options, option, None)
+        if not path:
+            continue
+        file = _identity(path)
+        what = f"--{option} {path}"
+        hint = "Choose another file."
         is_kept = Path(path).is_file() and not options.force
-        if is_kept and not _begins_with(path, beginnings):
+        if file in outputs:
+            refusal, hint = f"{outputs[file]} and {what} are one file", "Choose two files."
+        elif file in inputs:
+            refusal = f"{what} is {inputs[file]}"
+        elif is_kept and not _begins_with(path, beginnings):
+            refusal = f"{what} exists and is not {kind}"
             hint = "Choose another file, or pass --force to replace it."
-            refuse(option, f"exists and is not {kind}", hint)
-    for path in written.values():
-        require_writable(path)
+        else:
+            require_writable(path)
+            outputs[file] = what
+            continue
+        raise gx.InputError(f"{refusal}.", code="P03", argument=option, hint=hint)
 
 
-def _are_one_file(first: str, second: str) -> bool:
-    """Whether two paths lead to one file, by whatever links; neither need exist."""
-    if os.path.realpath(first) == os.path.realpath(second):
-        return True
-    if not Path(first).exists() or not Path(second).exists():
-        return False
-    return Path(first).samefile(second)
+def _identity(path: str) -> Any:
+    """What all paths to one file share, by whatever links; it need not exist."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return os.path.realpath(path)
+    return status.st_dev, status.st_ino
 
 
 def _begins_with(path: str, beginnings: tuple[bytes, ...]) -> bool:
@@ -368,7 +353,7 @@ def with_flags(text: str, options: argparse.Namespace) -> str:
         name = _FLAG_NAMES.get(option, option)
         value = match[2].strip("\"'…").removesuffix("...")
         if option == "memory_limit" and value.isdigit():
-            value = str(-(-int(value) // MEBIBYTE))  # rounded up
+            value = str(-(-int(value) // 2**20))  # rounded up
         return f"--{name.replace('_', '-')} {value}".rstrip()
 
     return _OPTION.sub(flag, _RESOURCES.sub(r"\1", text.replace(_TARGET, _TARGET_FLAG)))

@@ -189,7 +189,11 @@ def read_parts(path: str) -> Iterator[Any]:
 
 
 def _read_binary(path: str, options: argparse.Namespace | None) -> Any:
-    """Read Parquet or Feather from an open file: a path could be an address to pandas."""
+    """Read Parquet or Feather from an open file: a path could be an address to pandas.
+
+    Of Parquet, twice as many rows as may search are drawn, 50,000 if nobody says, all if a model is to be trained; the
+    others are not collected.
+    """
     with (
         Path(path).open("rb") as file,
         _refused(_bad_table, path, f"{path} is not what its name says", "pyarrow"),
@@ -198,33 +202,17 @@ def _read_binary(path: str, options: argparse.Namespace | None) -> Any:
             return pd.read_feather(file)
         if options is None:
             return pd.read_parquet(file)
-        return _read_rows_of_parquet(file, path, options)
+        from pyarrow import dataset
 
-
-def _read_rows_of_parquet(file: Any, path: str, options: argparse.Namespace) -> Any:
-    """Draw the rows that are wanted batch by batch; the others are not collected.
-
-    Twice as many rows as may search are wanted, 50,000 if nobody says, all if a model is to be trained.
-    """
-    import pyarrow
-    from pyarrow import parquet
-
-    source = parquet.ParquetFile(file)
-    total = source.metadata.num_rows
-    wanted = total
-    if not options.train_on and options.max_samples is not None:
-        wanted = MOST_ROWS if options.max_samples == "auto" else 2 * options.max_samples
-    rows = draw_positions(total, min(wanted, total), options.random_state)  # sorted
-    parts = []
-    start = 0
-    for batch in source.iter_batches():
-        end = start + len(batch)
-        first_drawn, end_drawn = np.searchsorted(rows, (start, end))
-        parts.append(batch.take(rows[first_drawn:end_drawn] - start))
-        start = end
-    if len(rows) < total:
-        remark(f"{len(rows):,} of the {total:,} rows of {path} are read.")
-    return pyarrow.Table.from_batches(parts, source.schema_arrow).to_pandas()
+        source = dataset.dataset(path, format="parquet")
+        total = source.count_rows()
+        wanted = total
+        if not options.train_on and options.max_samples is not None:
+            wanted = MOST_ROWS if options.max_samples == "auto" else 2 * options.max_samples
+        rows = draw_positions(total, min(wanted, total), options.random_state)
+        if len(rows) < total:
+            remark(f"{len(rows):,} of the {total:,} rows of {path} are read.")
+        return source.take(rows).to_pandas()
 
 
 def _read_csv(raw: bytes, name: str, separator: str) -> Any:

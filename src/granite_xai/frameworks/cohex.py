@@ -355,4 +355,4 @@ def scatter_within(vectors: FloatArray, divisions: IntArray, weights: FloatArray
     sums = members @ (weights[:, None] * deviations)  # (C, cohorts, n_entries)
     between = np.square(sums).sum(axis=2) / np.where(mass > 0, mass, 1.0)  # of the cohorts' means
     total = float(weights @ np.square(deviations).sum(axis=1))
-    return np.maximum(total - between.sum(axis=1), 0.0) / float(weights.sum())
+    return np.asarray(np.maximum(total - between.sum(axis=1), 0.0) / float(weights.sum()))
