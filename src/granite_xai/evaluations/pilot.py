@@ -12,13 +12,19 @@ first which columns interact: these get a finer pilot, the others a coarser one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.evaluations.values import Cells, FineCurve
+from granite_xai.evaluations.values import (
+    Cells,
+    FineCurve,
+    combined_values,
+    every_level,
+    few_values,
+)
 from granite_xai.tables import Column, Table
 
 CELLS = 16  # values that stand for a column
@@ -395,23 +401,61 @@ def coarser(cells: Cells, n_cells: int) -> Cells:
     )
 
 
-def dependence_on_others(predictions: FloatArray, sizes: Sequence[int]) -> float:
-    """Mean square of what several columns do together that differs between rows.
+def combined_cells(
+    ask: Callable[..., FloatArray],
+    table: Table,
+    sets: AbstractSet[Coalition],
+    cells: Mapping[int, Cells],
+    values_of_row: float,
+) -> dict[Coalition, dict[int, Cells]]:
+    """Values of each column at which sets are read: very few, but where further columns play a part.
 
     Parameters
     ----------
-    predictions : array of shape (n_rows, n_values)
-        Rows at all combinations of values.
-    sizes : sequence of int
-        Values of each column.
+    ask : callable
+        ``ask(base, base_rows, donor, donor_rows, columns)``: predictions of recombined rows, (1, n).
+    table : Table
+        The fitting rows.
+    sets : set of coalitions
+    cells : mapping of column to Cells
+        Those of single columns.
+    values_of_row : float
+        Values of all sets together that a row is asked about.
     """
-    together = predictions.reshape(len(predictions), *sizes)
-    for axis in range(together.ndim):
-        together = together - together.mean(axis=axis, keepdims=True)
-    return float(np.mean(np.square(together)))
+    few = table.take(np.arange(min(SCREEN_ROWS, table.n_rows)))
+    every_row = np.arange(few.n_rows)
+    of_columns = {
+        position: cells.get(position, every_level(column))
+        for position, column in enumerate(table.columns)
+    }
+    squares = {}  # how much of what the columns of a set do together differs between rows
+    for columns in sorted(sets, key=sorted):
+        of_set = {}
+        for position in sorted(columns):
+            column = table.columns[position]
+            of_set[position] = few_values(
+                column, coarser(of_columns[position], SCREEN_GRID).stand_ins(column)
+            )
+        values = combined_values(table, of_set)
+        (predictions,) = ask(
+            few,
+            np.repeat(every_row, len(values)),
+            values.donors or table,
+            np.tile(values.carriers, len(every_row)),
+            sorted(columns),
+        )
+        together = predictions.reshape(few.n_rows, *values.sizes)
+        for axis in range(together.ndim):
+            together = together - together.mean(axis=axis, keepdims=True)
+        squares[columns] = float(np.mean(np.square(together)))
+    sizes = _grids_within(squares, of_columns, values_of_row)
+    return {
+        columns: {position: coarser(of_columns[position], size) for position in columns}
+        for columns, size in sizes.items()
+    }
 
 
-def grids_within(
+def _grids_within(
     squares: Mapping[Coalition, float], cells: Mapping[int, Cells], values_of_row: float
 ) -> dict[Coalition, int]:
     """How many values of each of its columns a set is read at, so that a row is asked about so many in all.

@@ -32,6 +32,7 @@ from granite_xai.fitting.plan import (
     check_quantiles,
     choose_rows,
     curves_of,
+    drafted,
     note_rows,
 )
 from granite_xai.fitting.remarks import causes, note_bins, note_floors
@@ -129,12 +130,10 @@ def plan_of(settings: Settings, X: Any, y: Any, sample_weight: Any) -> dict[str,
     """What a fit would do, before it is done; the model is asked about a few rows, for its speed."""
     record = Diagnostics()
     opened = open_inputs(settings, X, y, sample_weight, None, record)
-    choice = choose_rows(opened)
-    search_rows = opened.rows.take(choice.search)
-    draft = Draft(opened, search_rows, opened.n_judging(choice.held_out), record)
+    draft = drafted(opened, choose_rows(opened), record)
     cost = draft.allowed_cost()
     draft.require_memory()
-    probed = probe(opened.model, search_rows.table, record)
+    probed = probe(opened.model, draft.table, record)
     return draft.facts(cost, probed.seconds_per_row)
 
 

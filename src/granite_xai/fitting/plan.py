@@ -30,9 +30,7 @@ from granite_xai.evaluations.pilot import (
     GRIDS,
     SCREEN_GRID,
     SCREEN_ROWS,
-    coarser,
-    dependence_on_others,
-    grids_within,
+    combined_cells,
     learn_cells,
     n_values,
     placeholder_cells,
@@ -63,9 +61,7 @@ from granite_xai.evaluations.request import (
 )
 from granite_xai.evaluations.values import (
     Cells,
-    combined_values,
     every_level,
-    few_values,
     stand_ins,
 )
 from granite_xai.fitting.settings import Opened, Settings
@@ -85,11 +81,7 @@ MARGIN_FOR_OTHER_ROWS = (
     1.1  # times what some rows are asked beside, which others of the table may need
 )
 
-# Why so many rows are used.
-AS_ASKED = "as asked"
-ALL_ROWS = "all rows"
 FEW_VALUES = 8  # values of a column that are recommended where the model may be asked too little
-BUDGET = "max_evaluations"
 
 Values = int | Mapping[int, Cells] | None
 """Values that stand for a column: so many quantiles, those of a pilot, or all."""
@@ -315,58 +307,6 @@ def learned_values(
     )
 
 
-def combined_cells(
-    model: Predictor,
-    rows: Rows,
-    sets: AbstractSet[Coalition],
-    cells: Mapping[int, Cells],
-    values_of_row: float,
-) -> dict[Coalition, dict[int, Cells]]:
-    """Values of each column at which sets are read: very few, but where further columns play a part.
-
-    Parameters
-    ----------
-    model : Predictor
-    rows : Rows
-    sets : set of coalitions
-    cells : mapping of column to Cells
-    values_of_row : float
-        Values of all sets together that a row is asked about.
-    """
-    table = rows.table
-    few = rows.table.take(np.arange(min(SCREEN_ROWS, table.n_rows)))
-    every_row = np.arange(few.n_rows)
-    of_columns = {
-        position: cells.get(position, every_level(column))
-        for position, column in enumerate(table.columns)
-    }
-    squares = {}
-    for columns in sorted(sets, key=sorted):
-        of_set = {
-            position: few_values(
-                table.columns[position],
-                coarser(of_columns[position], SCREEN_GRID).stand_ins(table.columns[position]),
-            )
-            for position in sorted(columns)
-        }
-        values = combined_values(table, of_set)
-        asked = Recombined(
-            few,
-            np.repeat(every_row, len(values)),
-            values.donors or table,
-            np.tile(values.carriers, len(every_row)),
-            sorted(columns),
-        )
-        (predictions,) = model.recombined_outputs(*asked)
-        of_rows = predictions.reshape(few.n_rows, len(values))
-        squares[columns] = dependence_on_others(of_rows, values.sizes)
-    sizes = grids_within(squares, of_columns, values_of_row)
-    return {
-        columns: {position: coarser(of_columns[position], size) for position in columns}
-        for columns, size in sizes.items()
-    }
-
-
 # What it costs -------------------------------------------------------------------------------------
 
 
@@ -414,7 +354,7 @@ class Draft:
     is_sampled : bool
         Whether an effect is a mean over drawn orders of arrival.
     has_pilot : bool
-        Whether a pilot chooses values of columns; otherwise all are asked, or `quantiles`.
+        Whether a pilot chooses `n_cells` values of each column, at most; otherwise all are asked, or `quantiles`.
     combines_values : bool
         Whether sets of several columns are read at all combinations of a few values.
     """
@@ -422,16 +362,22 @@ class Draft:
     def __init__(
         self, opened: Opened, search: Rows, n_judging: int, record: Diagnostics | None = None
     ) -> None:
-        settings, table = opened.settings, search.table
+        self.settings = settings = opened.settings
+        self.table = table = search.table
         resources = settings.resources
-        settings.tree.columns(table)  # refuses columns that the table does not have
+        split_columns = settings.tree.columns(table)  # refuses columns that the table does not have
         require_table_room(table, resources)
         self.opened = opened
         self.search = search
         self.n_judging = n_judging
+        self.n_outputs = len(opened.model.outputs) or 1
+        self.reading = Reading(opened.model, table, record, settings.seed)
+
+        # What questions and the partitioner read.
         self.questions = resolved_questions(opened, table)
         beside = settings.partitioner.extra_effects(table, resources, settings.seed)
         asked = (*self.questions, *beside)
+        self.is_sampled = any(question.is_sampled for question in asked)
         self.needs, self.reads = needs_of(effects_of(asked))
         # What maskings learn that is not read from matrices: the model is asked about it.
         self._asked_beside = frozenset(
@@ -440,48 +386,40 @@ class Draft:
             for fact in question.needs.facts
             if fact[1] not in question.needs.coalitions
         )
-        if self._asks_about_all_players():
+        # The effects of all players are read before the search where questions are about all of them, where all
+        # outputs are explained, and where a column has so many levels that the search puts them into the order of
+        # their effects (C13). Otherwise a fit pays for some.
+        compared = Coalition().union(*(members for each in self.questions for members in each.sets))
+        is_about_all = compared >= Coalition().union(*self.questions[0].first.layout.explained)
+        orders_levels = any(
+            table.columns[position].kind == "nominal"
+            and 2 ** (len(table.columns[position].levels) - 1) > settings.tree.max_candidates
+            for position in split_columns
+        )
+        if opened.model.outputs or is_about_all or orders_levels:
             self.needs |= Needs(coalitions=curves_of(self.questions[0], table))
-        self.reading = Reading(opened.model, table, record, settings.seed)
-        self.is_sampled = any(question.is_sampled for question in asked)
-        self.n_outputs = len(opened.model.outputs) or 1
-        self.n_pilot_values = resources.grid or CELLS
+        columns = self.needs.compared | self.needs.coalitions
+        # Positions of the columns that are changed one at a time, for questions or curves.
+        self.single_columns = sorted(min(each) for each in columns if len(each) == 1)
+
+        # At which values: all, quantiles, or those of a pilot.
+        self.n_cells = resources.grid or CELLS
         self.quantiles: int | None = None
         self.has_pilot = self.combines_values = False
-        if settings.level is None or resources.max_grid is None:
-            self.quantiles = resources.grid
-            return
-        # Local interactions under marginal masking are read at a few values where all values are too dear: what the
-        # columns of a set do together is then all that counts, not how they vary together.
-        is_local = all(question.is_local for question in asked) and self.n_outputs == 1
-        is_plain = not self.needs.attributions and not self.needs.facts
-        is_of_sets = reads_parts_of_sets(self.reads, self.needs.coalitions, table.n_columns)
-        if is_local and is_plain and is_of_sets:
-            n_expected = round(HELD_OUT_TO_SEARCHING * len(search))
-            self.combines_values = self._cost_of_request(n_expected).model_rows > settings.budget
-        is_by_column = reads_single_columns(self.reads, table.n_columns)
-        is_by_column = is_by_column and not self.needs.attributions
-        self.has_pilot = self.combines_values or is_by_column
+        if settings.level is not None and resources.max_grid is not None:
+            # Local interactions under marginal masking are read at a few values where all values are too dear: what
+            # the columns of a set do together is then all that counts, not how they vary together.
+            is_local = all(question.is_local for question in asked) and self.n_outputs == 1
+            is_plain = not self.needs.attributions and not self.needs.facts
+            is_of_sets = reads_parts_of_sets(self.reads, self.needs.coalitions, table.n_columns)
+            if is_local and is_plain and is_of_sets:
+                at_all_values = self._cost_of_request(round(HELD_OUT_TO_SEARCHING * len(search)))
+                self.combines_values = at_all_values.model_rows > settings.budget
+            is_by_column = reads_single_columns(self.reads, table.n_columns)
+            is_by_column = is_by_column and not self.needs.attributions
+            self.has_pilot = self.combines_values or is_by_column
         if not self.has_pilot:
             self.quantiles = resources.grid
-
-    def _asks_about_all_players(self) -> bool:
-        """Whether a fit reads the effects of all players before it searches; otherwise it pays for some.
-
-        It does where its questions are about all of them, where all outputs are explained, and where a column has so
-        many levels that the search puts them into the order of their effects (C13).
-        """
-        if self.opened.model.outputs:
-            return True
-        compared = Coalition().union(*(members for each in self.questions for members in each.sets))
-        if compared >= Coalition().union(*self.questions[0].first.layout.explained):
-            return True
-        tree, table = self.opened.settings.tree, self.search.table
-        split_columns = [table.columns[position] for position in tree.columns(table)]
-        return any(
-            column.kind == "nominal" and 2 ** (len(column.levels) - 1) > tree.max_candidates
-            for column in split_columns
-        )
 
     def plan(self, record: Diagnostics, announce: Callable[[float], None]) -> Plan:
         """Probe the model, choose the values that stand for columns, and learn what maskings learn.
@@ -498,67 +436,36 @@ class Draft:
             D33, where the fit needs more memory than allowed; the model has not been asked then.
         """
         self.require_memory()
-        settings, model, search = self.opened.settings, self.opened.model, self.search
-        probed = probe(model, search.table, record)
+        settings, model, search = self.settings, self.opened.model, self.search
+        probed = probe(model, self.table, record)
         announce(probed.seconds_per_row)
         values: Values = self.quantiles
-        combined: dict[Coalition, dict[int, Cells]] = {}
+        combined: Mapping[Coalition, Mapping[int, Cells]] = {}
         if self.has_pilot:
             fewest = COARSE if self.combines_values else None
             with record.stage("pilot"):
                 values = learned_values(
-                    model, search, self.single_columns, settings, self.n_pilot_values, fewest
+                    model, search, self.single_columns, settings, self.n_cells, fewest
                 )
                 if self.combines_values:
-                    values_of_row = self.values_of_sets(settings.budget)
                     combined = combined_cells(
-                        model, search, self.needs.compared, values, values_of_row
+                        model.recombined_outputs,
+                        self.table,
+                        self.needs.compared,
+                        values,
+                        self._values_of_sets(settings.budget),
                     )
-        guarded = not settings.as_in_paper
         return Plan(
             model=model,
             needs=self.needs,
             values=values,
-            learned=learn(self.needs.facts, search, settings.seed, guarded, record),
+            learned=learn(
+                self.needs.facts, search, settings.seed, not settings.as_in_paper, record
+            ),
             probed=probed,
             settings=settings,
             combined=combined,
         )
-
-    # Values ---------------------------------------------------------------------------------------
-
-    @property
-    def single_columns(self) -> list[int]:
-        """Positions of the columns that are changed one at a time, for questions or curves."""
-        coalitions = self.needs.compared | self.needs.coalitions
-        singles = {Coalition([position]) for position in range(self.search.table.n_columns)}
-        return sorted(min(columns) for columns in coalitions & singles)
-
-    def values_of_sets(self, budget: float) -> float:
-        """Values of all sets together at which a row is asked, so that enough rows may search.
-
-        Parameters
-        ----------
-        budget : float
-            Model rows of the fit.
-        """
-        n_used = (1 + HELD_OUT_TO_SEARCHING) * min(len(self.search), FEWEST_SEARCHING)
-        fixed = PROBED_ROWS + self._pilot_cost(budget, self.search.table)
-        of_columns = 1 + sum(self._values_of_columns(self.search.table).values())
-        affordable = (budget - fixed) / n_used - of_columns
-        return float(min(max(affordable, self._n_combined(COARSE)), self._n_combined(CELLS)))
-
-    def _n_combined(self, size: int) -> int:
-        """Combinations of at most so many values of each column, of all sets."""
-        columns = self.search.table.columns
-        return sum(
-            math.prod(n_values(columns[position], size) for position in members)
-            for members in self.needs.compared
-        )
-
-    def _values_of_columns(self, table: Table) -> dict[str, int]:
-        columns = [table.columns[position] for position in self.single_columns]
-        return {column.name: n_values(column, self.n_pilot_values) for column in columns}
 
     def request(self, values: Values = None) -> Request:
         """What is asked about the rows that search.
@@ -568,17 +475,16 @@ class Draft:
         values : int or None
             None: as options say, with as many values as a pilot would choose.
         """
-        table = self.search.table
+        table = self.table
         if values is None:
             values = self.quantiles
         if values is None and self.has_pilot:
-            values = placeholder_cells(table, self.single_columns, self.n_pilot_values)
+            values = placeholder_cells(table, self.single_columns, self.n_cells)
         combined = {}
         if self.combines_values:
             # As many of each column of a set as if all sets had as many: as much memory as they will take.
-            affordable = self.values_of_sets(self.opened.settings.budget)
-            fitting = [size for size in GRIDS if self._n_combined(size) <= affordable]
-            size = fitting[0] if fitting else COARSE
+            affordable = self._values_of_sets(self.settings.budget)
+            size = next((size for size in GRIDS if self._n_combined(size) <= affordable), COARSE)
             cells = placeholder_cells(table, range(table.n_columns), size)
             for members in self.needs.compared:
                 combined[members] = {
@@ -592,7 +498,7 @@ class Draft:
             table,
             values=values,
             model_cells=self.reading.model_cells,
-            learned=learn(self._asked_beside, self.search, self.opened.settings.seed),
+            learned=learn(self._asked_beside, self.search, self.settings.seed),
             combined=combined,
         )
 
@@ -601,17 +507,47 @@ class Draft:
 
         def coarse_request() -> Request | None:
             """The same at few values of each column; None where that is not defined, or no less."""
-            if not reads_single_columns(self.reads, self.search.table.n_columns):
-                return None
-            if self.has_pilot and self.n_pilot_values <= COARSE_GRID:
+            is_coarse = self.has_pilot and self.n_cells <= COARSE_GRID
+            if is_coarse or not reads_single_columns(self.reads, self.table.n_columns):
                 return None
             return self.request(COARSE_GRID)
 
-        resources = self.opened.settings.resources
-        table = self.search.table
-        require_room(self.request(), table, resources, self.n_outputs, coarse=coarse_request)
+        resources = self.settings.resources
+        require_room(self.request(), self.table, resources, self.n_outputs, coarse=coarse_request)
 
     # Costs ----------------------------------------------------------------------------------------
+
+    def _n_combined(self, size: int) -> int:
+        """Combinations of at most so many values of each column, of all sets."""
+        columns = self.table.columns
+        return sum(
+            math.prod(n_values(columns[position], size) for position in members)
+            for members in self.needs.compared
+        )
+
+    def _values_of_sets(self, budget: float) -> float:
+        """Values of all sets together at which a row is asked, so that enough rows may search."""
+        n_used = (1 + HELD_OUT_TO_SEARCHING) * min(len(self.search), FEWEST_SEARCHING)
+        fixed = PROBED_ROWS + self._pilot_cost(budget, self.table)
+        affordable = (
+            (budget - fixed) / n_used - 1 - sum(self._values_of_columns(self.table).values())
+        )
+        return float(min(max(affordable, self._n_combined(COARSE)), self._n_combined(CELLS)))
+
+    def _values_of_columns(self, table: Table) -> dict[str, int]:
+        """Values of a pilot at which the model is asked about each column, by name."""
+        columns = [table.columns[position] for position in self.single_columns]
+        return {column.name: n_values(column, self.n_cells) for column in columns}
+
+    def _pilot_cost(self, budget: float, table: Table) -> int:
+        """Rows that the pilot sends to the model, at most."""
+        fewest = COARSE if self.combines_values else self.n_cells
+        columns = [table.columns[position] for position in self.single_columns]
+        piloted = [column for column in columns if len(column.levels) > fewest]
+        cost = plan_pilot(piloted, self.n_cells, PILOT_SHARE * budget, len(self.search)).cost
+        if self.combines_values:
+            cost += SCREEN_ROWS * self._n_combined(SCREEN_GRID)
+        return cost
 
     def cost(self, budget: float | None = None, drawn_from: Table | None = None) -> Cost:
         """Count the rows that are sent to the model, and the bytes of its answers.
@@ -625,37 +561,25 @@ class Draft:
         """
         if not self.has_pilot:
             return self._cost_of_request(self.n_judging)
-        budget = self.opened.settings.budget if budget is None else budget
+        budget = self.settings.budget if budget is None else budget
         n_rows = len(self.search)
-        table = drawn_from or self.search.table
+        table = drawn_from or self.table
         values = self._values_of_columns(table)
         of_row = 1.0 + sum(values.values())
         if self.combines_values:
-            of_row += self.values_of_sets(budget)
-        beside, beside_others = 0.0, 0.0
+            of_row += self._values_of_sets(budget)
+        beside = 0.0
         if self._asked_beside:
             beside = self.request().n_asked_beside / n_rows
-            beside_others = MARGIN_FOR_OTHER_ROWS * beside
-            if drawn_from is not None:
-                beside = beside_others
+        beside_others = MARGIN_FOR_OTHER_ROWS * beside
+        beside_search = beside if drawn_from is None else beside_others
         return Cost(
             pilot=self._pilot_cost(budget, table),
-            of_search=round(n_rows * (of_row + beside)),
+            of_search=round(n_rows * (of_row + beside_search)),
             of_held_out=round(self.n_judging * (of_row + beside_others)),
             values=values,
-            n_bytes=round(NUMBER_BYTES * self.n_outputs * n_rows * (of_row + beside)),
+            n_bytes=round(NUMBER_BYTES * self.n_outputs * n_rows * (of_row + beside_search)),
         )
-
-    def _pilot_cost(self, budget: float, table: Table) -> int:
-        """Rows that the pilot sends to the model, at most."""
-        n_cells = self.n_pilot_values
-        fewest = COARSE if self.combines_values else n_cells
-        columns = [table.columns[position] for position in self.single_columns]
-        piloted = [column for column in columns if len(column.levels) > fewest]
-        cost = plan_pilot(piloted, n_cells, PILOT_SHARE * budget, len(self.search)).cost
-        if self.combines_values:
-            cost += SCREEN_ROWS * self._n_combined(SCREEN_GRID)
-        return cost
 
     def _cost_of_request(self, n_held_out: int) -> Cost:
         """The cost where no pilot chooses values.
@@ -667,29 +591,28 @@ class Draft:
         asked = self.request()
         of_search = asked.n_model_rows()
         growth = n_held_out / asked.n_rows
-        n_distinct = 0
-        for of_set in (*asked.matrices.values(), *asked.summed.values()):
-            n_distinct += min(round(len(of_set) * max(growth, 1.0)), n_held_out)
-        beside = round((of_search - asked.n_recombined) * growth)
-        table = self.search.table
+        n_distinct = sum(
+            min(round(len(of_set) * max(growth, 1.0)), n_held_out)
+            for of_set in (*asked.matrices.values(), *asked.summed.values())
+        )
+        values = {
+            self.table.names[min(columns)]: len(of_set)
+            for columns, of_set in asked.matrices.items()
+            if len(columns) == 1
+        }
         return Cost(
             pilot=0,
             of_search=of_search,
-            of_held_out=n_held_out * n_distinct + beside,
-            values={
-                table.names[min(columns)]: len(of_set)
-                for columns, of_set in asked.matrices.items()
-                if len(columns) == 1
-            },
+            of_held_out=n_held_out * n_distinct + round((of_search - asked.n_recombined) * growth),
+            values=values,
             n_bytes=bytes_kept(asked, self.n_outputs),
         )
 
     def allowed_cost(self) -> Cost:
         """The cost of a fit, unless it exceeds the user's budget of model rows (M13)."""
-        settings = self.opened.settings
-        resources = settings.resources
+        settings = self.settings
         cost = self.cost()
-        limit = resources.max_evaluations
+        limit = settings.resources.max_evaluations
         if settings.level is None or limit is None or cost.model_rows <= limit:
             return cost
         # A larger budget has a larger pilot: the one that the refusal names shall do.
@@ -699,13 +622,13 @@ class Draft:
 
         def model_rows_of(n_search: int) -> int:
             fewer = replace(self.opened, settings=replace(settings, max_samples=n_search))
-            return _drafted(fewer, choose_rows(fewer)).cost().model_rows
+            return drafted(fewer, choose_rows(fewer)).cost().model_rows
 
         n_fitting = bisect_right(range(1, len(self.search)), limit, key=model_rows_of)
         remedies = ["fewer features (features=)"]
         if n_fitting > 0:
             remedies.insert(0, f"fewer rows (max_samples={n_fitting})")
-        if resources.grid is None or resources.grid > FEW_VALUES:
+        if (settings.resources.grid or math.inf) > FEW_VALUES:
             remedies.append(f"fewer values (Resources(max_grid={FEW_VALUES}))")
         remedies.append(f"or a higher limit (Resources(max_evaluations={enough}))")
         hint = ", ".join(remedies)
@@ -730,13 +653,19 @@ class Draft:
             "rows": len(self.search),
             "held_out": self.n_judging,
             "available": len(self.opened.rows),
-            "columns": self.search.table.n_columns,
+            "columns": self.table.n_columns,
             "values": cost.values,
             "pilot_rows": cost.pilot,
             "model_rows": cost.model_rows,
             "bytes": cost.n_bytes,
             "seconds": cost.model_rows * seconds_per_row,
         }
+
+
+def drafted(opened: Opened, choice: RowChoice, record: Diagnostics | None = None) -> Draft:
+    """What a fit on some rows of a table would ask."""
+    n_judging = opened.n_judging(choice.held_out)
+    return Draft(opened, opened.rows.take(choice.search), n_judging, record)
 
 
 def effects_of(questions: Iterable[ResolvedQuestion]) -> list[Effect]:
@@ -813,7 +742,7 @@ def choose_rows(opened: Opened) -> RowChoice:
     """How many rows of a table a fit uses: as options say, or as a budget of model rows pays for."""
     settings, rows = opened.settings, opened.rows
     n_search = len(rows)
-    if settings.max_samples is not None and not settings.budget_decides:
+    if isinstance(settings.max_samples, int):
         n_search = settings.max_samples
     if settings.level is None:
         places = rows.random_places(n_search, settings.seed)
@@ -824,10 +753,8 @@ def choose_rows(opened: Opened) -> RowChoice:
     def first(n_search: int) -> RowChoice:
         return RowChoice(*draw.first(n_search, holdout))
 
-    if settings.max_samples is None or settings.budget_decides:
-        n_search = len(first(len(rows)).search)
     if settings.budget_decides:
-        n_search = _affordable_rows(opened, first, n_search)
+        n_search = _affordable_rows(opened, first, len(first(n_search).search))
     return first(n_search)
 
 
@@ -837,9 +764,9 @@ def note_rows(opened: Opened, choice: RowChoice, record: Diagnostics) -> None:
     Where the default budget pays for few rows of a large table, a warning says so, and what a larger one does.
     """
     settings, rows = opened.settings, opened.rows
-    reason = AS_ASKED
+    reason = "as asked"
     if settings.budget_decides:
-        reason = ALL_ROWS if choice.n_rows == len(rows) else BUDGET
+        reason = "all rows" if choice.n_rows == len(rows) else "max_evaluations"
     note = {
         "search": np.sort(rows.positions[choice.search]).tolist(),
         "held_out": np.sort(rows.positions[choice.held_out]).tolist(),
@@ -860,36 +787,32 @@ def note_rows(opened: Opened, choice: RowChoice, record: Diagnostics) -> None:
     record.warn(notice, DataWarning)
 
 
-def _drafted(opened: Opened, choice: RowChoice) -> Draft:
-    n_judging = opened.n_judging(choice.held_out)
-    return Draft(opened, opened.rows.take(choice.search), n_judging)
-
-
 def _affordable_rows(opened: Opened, first: First, n_available: int) -> int:
     """Rows that search, at most, within the budget of model rows and the memory limit."""
     settings = opened.settings
     resources = settings.resources
     sample = first(min(n_available, FEWEST_SEARCHING))
     try:
-        draft = _drafted(opened, sample)
+        draft = drafted(opened, sample)
     except ResourceError:  # too dear even to be drawn
         return _affordable_rows_of_pairs(opened, first, n_available)
     if not draft.has_pilot:
         return _affordable_rows_of_pairs(opened, first, n_available)
     cost = draft.cost(drawn_from=opened.rows.table)
-    cost_of_row = cost.of_search / len(sample.search)
-    n_affordable = (settings.budget - cost.pilot - PROBED_ROWS) / cost_of_row
-    if settings.holdout == "auto":
-        n_search = _searching_of(max(n_affordable, 0.0))
+    n_sample = len(sample.search)
+    n_affordable = (settings.budget - cost.pilot - PROBED_ROWS) / (cost.of_search / n_sample)
+    if settings.holdout == "auto":  # half as many rows judge as search, up to a limit
+        n_search = max(n_affordable, 0.0) / (1 + HELD_OUT_TO_SEARCHING)
+        if HELD_OUT_TO_SEARCHING * n_search > MOST_HELD_OUT:
+            n_search = n_affordable - MOST_HELD_OUT
     else:  # how many rows judge does not depend on how many search
-        n_search = int(n_affordable - opened.n_judging(sample.held_out))
+        n_search = n_affordable - draft.n_judging
     fewest = FEWEST_SEARCHING
     if resources.max_evaluations is not None:
         fewest = FEWEST_IN_EXPLICIT_BUDGET
-    bytes_of_row = cost.n_bytes / len(sample.search)
-    n_in_memory = int(resources.memory_limit / MEMORY_SHARE / bytes_of_row)
+    n_in_memory = int(resources.memory_limit / MEMORY_SHARE / (cost.n_bytes / n_sample))
     n_in_memory = max(n_in_memory, FEWEST_IN_EXPLICIT_BUDGET)
-    n_search = min(max(n_search, fewest), n_in_memory, n_available)
+    n_search = min(max(int(n_search), fewest), n_in_memory, n_available)
 
     def n_used(n_search: int) -> int:
         choice = first(n_search)
@@ -902,14 +825,6 @@ def _affordable_rows(opened: Opened, first: First, n_available: int) -> int:
     return sizes[max(bisect_right(sizes, n_affordable, key=n_used) - 1, 0)]
 
 
-def _searching_of(n_used: float) -> int:
-    """Rows that search where half as many more are held out, of so many that are used."""
-    n_search = n_used / (1 + HELD_OUT_TO_SEARCHING)
-    if HELD_OUT_TO_SEARCHING * n_search > MOST_HELD_OUT:
-        n_search = n_used - MOST_HELD_OUT
-    return int(n_search)
-
-
 def _affordable_rows_of_pairs(opened: Opened, first: First, n_available: int) -> int:
     """Rows that search where the cost grows with their square: groups, pairs, Shapley values.
 
@@ -920,14 +835,14 @@ def _affordable_rows_of_pairs(opened: Opened, first: First, n_available: int) ->
     settings = opened.settings
     sizes = [size for size in ROWS_OF_QUADRATIC_COST if size < n_available]
     if n_available <= ROWS_OF_QUADRATIC_COST[0]:
-        sizes = [n_available, *sizes]
+        sizes.insert(0, n_available)
     has_explicit_budget = settings.resources.max_evaluations is not None
     if has_explicit_budget and n_available > FEWEST_IN_EXPLICIT_BUDGET:
         sizes.append(FEWEST_IN_EXPLICIT_BUDGET)
     sampled = []
     for size in sizes:
         try:
-            draft = _drafted(opened, first(size))
+            draft = drafted(opened, first(size))
             draft.require_memory()
         except ResourceError:  # too dear even to be drawn
             continue
