@@ -43,7 +43,8 @@ def g():
 
 def finding(g, **changes):
     """What is said of a fit in which something is changed."""
-    return finding_of(replace(fitted_view(g).result, **changes), g.diagnostics_)
+    facts = FitFacts(replace(fitted_view(g).result, **changes), g.diagnostics_)
+    return finding_of(facts, output_words(facts.fitted.model))
 
 
 def estimate(g, overall, in_regions, **changes):

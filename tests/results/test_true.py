@@ -69,7 +69,7 @@ class Asked:
 
     def sentences(self):
         """All that a fit says about itself, its regions and its features."""
-        finding = finding_of(self.result, self.g.diagnostics_)
+        finding = finding_of(self.facts, self.output)
         yield from (finding.headline, finding.details, finding.benefit, finding.curves)
         yield from (
             *finding.by_question,

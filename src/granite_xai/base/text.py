@@ -64,6 +64,11 @@ def plain(text: object) -> str:
     return quoted(str(text), "").replace("\\\\", "\\")
 
 
+def capitalized(text: str) -> str:
+    """Write a clause as the beginning of a sentence; letters behind the first stay as they are."""
+    return text[:1].upper() + text[1:]
+
+
 def drawable(text: str) -> str:
     """Write text so that matplotlib shows it as it is: no formula, line break or direction mark."""
     visible_text = plain(text)

@@ -242,7 +242,7 @@ def _told_levels(curve: SharedCurve) -> IntArray:
 def _in_region(source: Source, label: str, region: int) -> SharedCurve:
     """The curve of a feature in a region, as that of this region alone."""
     curve = next(c for c in source.curves.in_region(region) if c.label == label)
-    node = next(box.node for box in source.boxes if box.region == region)
+    node = next(place.number for place in source.facts.places if place.region == region)
     mean = float(source.curves.means[region])
     return replace(curve, node=node, regions=(region,), mean=mean)
 
@@ -272,8 +272,8 @@ def curve_labels(source: Source, curves: Sequence[SharedCurve], feature: str) ->
 
     What the axis shows itself, conditions on its own feature, is left out where something else remains.
     """
-    vocabulary = source.known.vocabulary
-    rules = [source.boxes[curve.node].rule for curve in curves]
+    vocabulary = source.facts.vocabulary
+    rules = [source.facts.places[curve.node].rule for curve in curves]
     labels = []
     for curve, rule in zip(curves, rules, strict=True):
         name = source.fitted.partition[curve.regions[0]].name

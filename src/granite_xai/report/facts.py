@@ -7,11 +7,10 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -21,19 +20,18 @@ from granite_xai.algebra.behavior import Risk
 from granite_xai.algebra.catalog import meaning, title
 from granite_xai.base.errors import InputError
 from granite_xai.base.numbers import UNKNOWN, OutputUnit, amount, count, with_minus
-from granite_xai.base.text import ALL_ROWS, plain, shortened
+from granite_xai.base.text import ALL_ROWS, capitalized, plain, shortened
 from granite_xai.base.typing import FloatArray
-from granite_xai.curves.shared import SharedCurve, SharedCurves
-from granite_xai.displays.tree import Box, boxes_of
+from granite_xai.curves.shared import SharedCurve
 from granite_xai.document.chart import FeatureAxis
 from granite_xai.estimator import Granite
-from granite_xai.fitting.fit_result import FitResult, fitted_view
+from granite_xai.fitting.fit_result import fitted_view
 from granite_xai.fitting.remarks import cause
 from granite_xai.fitting.stability import UNCLEAR
 from granite_xai.regions import Rule, rule_conditions, rule_words
 from granite_xai.results.facts import FitFacts
 from granite_xai.results.profile import profile
-from granite_xai.results.sentences import FitFinding, OutputWords, finding_of
+from granite_xai.results.sentences import finding_of, output_words
 from granite_xai.results.values import Explained, Values
 from granite_xai.search.problem import GivenRules
 
@@ -47,108 +45,89 @@ PACKAGES = ("granite-xai", "numpy", "scikit-learn", "pandas")
 NOT_LIBRARIES = ("builtins", "sklearn", "__main__")
 
 
-@dataclass(frozen=True, eq=False)
 class Source:
     """A fit as a report reads it.
+
+    Halves of its rows are searched where nobody has done so: the model is not asked.
 
     Parameters
     ----------
     granite : Granite
         Fitted.
-    values : Values, optional
-        What explanations say about the rows of the fit; None for one that was loaded.
+    X, y : table and array, optional
+        Those of the fit.
+    unit : str
+        Of the target.
+
+    Attributes
+    ----------
+    facts : FitFacts
     finding : FitFinding
+    output : OutputWords
+        How the output is called, and its unit.
+    curves : SharedCurves
+        Those that describe the model.
+    drawn : list of str
+        The features that have a curve; groups and pairs have none.
+    values : Values or None
+        What explanations say about the rows of the fit; None for one that was loaded.
+    explained : list of Explained
+        Both sides of each question in every scope; none of a fit that was loaded.
+    is_per_row : bool
+        Whether the question has a gap at every row: rows stray; otherwise importances differ.
+    unit : OutputUnit
+        How sizes of effects are written; squares and importances have no unit.
     score : str
         How good the model is; empty: no target is known.
     """
 
-    granite: Granite
-    values: Values | None
-    finding: FitFinding
-    score: str = ""
-
-    @classmethod
-    def of(cls, granite: Granite, X: Any, y: Any, unit: str) -> Source:
-        """Of a fit; with X and y of the fit also the model's score.
-
-        Halves of its rows are searched where nobody has done so: the model is not asked.
-        """
-        result = fitted_view(granite).result
-        values = None
-        score = ""
-        if result.sample is not None:  # not of a loaded one
+    def __init__(self, granite: Granite, X: Any, y: Any, unit: str) -> None:
+        self.granite = granite
+        self.values: Values | None = None
+        self.explained: list[Explained] = []
+        self.score = ""
+        fitted = fitted_view(granite).result
+        if fitted.sample is not None:  # not of a loaded one
             if (
-                len(result.partition) > 1
-                and result.stability is None
-                and not isinstance(result.settings.partitioner, GivenRules)
-                and len(np.unique(result.rows.clusters)) > 1
+                len(fitted.partition) > 1
+                and fitted.stability is None
+                and not isinstance(fitted.settings.partitioner, GivenRules)
+                and len(np.unique(fitted.rows.clusters)) > 1
             ):
                 granite.stability(HALVES)
-                result = fitted_view(granite).result
-            values = Values.of_fit(granite, X, y)
+                fitted = fitted_view(granite).result
+            self.values = Values.of_fit(granite, X, y)
+            self.explained = [self.values.of_question(question) for question in fitted.questions]
             if y is not None:
-                score = _score(granite, X, y, values)
+                self.score = _score(granite, X, y, self.values)
         # What curves describe is computed when it is first read; sentences leave out what has not been.
-        _ = result.shared_curves.value
-        if result.estimate is not None and not result.estimate.below_noise_floor:
-            _ = result.estimate.fidelity
-        target = str(getattr(y, "name", None) or "")
-        finding = finding_of(result, granite.diagnostics_, target=target, unit=unit)
-        return cls(granite, values, finding, score)
-
-    @cached_property
-    def known(self) -> FitFacts:
-        """What the fit knows of itself."""
-        return FitFacts(fitted_view(self.granite).result, self.granite.diagnostics_)
-
-    @cached_property
-    def boxes(self) -> list[Box]:
-        """The nodes of the tree, parents first."""
-        return boxes_of(self.fitted.partition)
-
-    @property
-    def fitted(self) -> FitResult:
-        """What the fit found."""
-        return self.known.fitted
-
-    @property
-    def output(self) -> OutputWords:
-        """How the output is called, and its unit."""
-        return self.finding.output
-
-    @property
-    def curves(self) -> SharedCurves:
-        """The curves that describe the model."""
-        return self.fitted.shared_curves.value
-
-    @cached_property
-    def explained(self) -> list[Explained]:
-        """Both sides of each question in every scope; none of a fit that was loaded."""
-        if self.values is None:
-            return []
-        return [self.values.of_question(question) for question in self.fitted.questions]
-
-    @property
-    def drawn(self) -> list[str]:
-        """The features that have a curve; groups and pairs have none."""
-        return [curve.label for curve in self.curves.everywhere if curve.column is not None]
-
-    @property
-    def is_per_row(self) -> bool:
-        """Whether the question has a gap at every row: rows stray; otherwise importances differ."""
-        return bool(self.fitted.questions[0].first.behavior.per_row)
-
-    @property
-    def unit(self) -> OutputUnit:
-        """How sizes of effects are written; squares and importances have no unit."""
-        is_rooted = self.known.figures is None or self.known.figures.is_rooted
-        return self.output.unit if self.is_per_row and is_rooted else OutputUnit()
+        self.curves = fitted.shared_curves.value
+        if fitted.estimate is not None and not fitted.estimate.below_noise_floor:
+            _ = fitted.estimate.fidelity
+        self.fitted = fitted
+        self.facts = FitFacts(fitted, granite.diagnostics_)
+        target = str(getattr(y, "name", None) or granite.diagnostics_.get("target") or "")
+        self.output = output_words(fitted.model, target, unit)
+        self.finding = finding_of(self.facts, self.output)
+        self.drawn = [curve.label for curve in self.curves.everywhere if curve.column is not None]
+        self.is_per_row = bool(fitted.questions[0].first.behavior.per_row)
+        has_unit = self.is_per_row and self.facts.figures.is_rooted
+        self.unit = self.output.unit if has_unit else OutputUnit()
 
     def size(self, value: float | None) -> str:
         """How far rows stray, or importances differ, without the unit."""
         if value is None:
             return UNKNOWN
         return self.unit.spread(value, bare=True) if self.is_per_row else amount(value)
+
+    def words(self, rule: Rule) -> str:
+        """A rule as a person says it."""
+        return rule_words(rule, self.facts.vocabulary)
+
+    def conditions(self, rule: Rule) -> list[list[str]]:
+        """What stands before each feature of a rule, the feature, what is said of it."""
+        words = rule_conditions(rule, self.facts.vocabulary)
+        return [[word.bounds_before, word.feature, word.predicate] for word in words]
 
 
 def facts_of(
@@ -167,6 +146,8 @@ def facts_of(
     Returns
     -------
     dict
+        In plain types; None stands for numbers that are not known.
+
         - ``version`` of these facts, and ``title``;
         - ``finding``: ``outcome``, ``headline``, ``details``, ``benefit``, ``curves``, ``by_question``, ``errors``,
           ``doubts``, ``notes``, ``warnings``, ``stability`` and ``main_feature``;
@@ -184,26 +165,26 @@ def facts_of(
     finding = source.finding
     fitted = source.fitted
     granite = source.granite
-    unit = finding.output.unit
-    return {
+    unit = source.output.unit
+    facts = {
         "version": VERSION,
-        "title": title or f"What {finding.output.name} depends on",
+        "title": title or f"What {source.output.name} depends on",
         "finding": {
             "outcome": finding.outcome,
             "headline": finding.headline,
             "details": finding.details,
             "benefit": finding.benefit,
             "curves": finding.curves,
-            "by_question": list(finding.by_question),
+            "by_question": finding.by_question,
             "errors": finding.errors,
-            "doubts": [doubt[:1].upper() + doubt[1:] for doubt in finding.doubts],
-            "notes": [note[:1].upper() + note[1:] for note in finding.notes],
-            "warnings": list(granite.diagnostics_.get("warnings", [])),
+            "doubts": [capitalized(doubt) for doubt in finding.doubts],
+            "notes": [capitalized(note) for note in finding.notes],
+            "warnings": granite.diagnostics_.get("warnings", []),
             "stability": finding.stability,
             "main_feature": finding.main_feature,
         },
         "output": {
-            "name": finding.output.name,
+            "name": source.output.name,
             "unit": unit.unit,
             "probability": unit.probability,
         },
@@ -229,17 +210,21 @@ def facts_of(
         "rows": [] if rows is None else _single_rows(granite, rows),
         "made": _made(source, time.perf_counter() - began),
     }
+    plain_facts: dict[str, Any] = _in_plain_types(facts)
+    return plain_facts
 
 
-def number_or_none(value: float | None) -> float | None:
-    """A number as JSON has it: None where it is not known."""
-    return None if value is None or not math.isfinite(value) else float(value)
-
-
-def rounded(values: Any) -> list[float | None]:
-    """Numbers with five significant digits; None where one is not known."""
-    numbers = np.asarray(values, dtype=np.float64).tolist()
-    return [float(f"{value:.5g}") if math.isfinite(value) else None for value in numbers]
+def _in_plain_types(value: Any) -> Any:
+    """Facts as JSON has them: numbers of arrays with five digits, None where a number is not known."""
+    if isinstance(value, Mapping):
+        return {name: _in_plain_types(entry) for name, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        return [_in_plain_types(float(f"{entry:.5g}")) for entry in value.tolist()]
+    if isinstance(value, list | tuple | range):
+        return [_in_plain_types(entry) for entry in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value
 
 
 # Model and rows ----------------------------------------------------------------------------------------
@@ -261,33 +246,9 @@ def _about(source: Source) -> list[str]:
         model = model_text(source.granite.model)
         if model in ("function", "method"):
             model = plain(source.fitted.model.label)
-    n_search, n_held_out, n_available = _row_counts(source)
-    of_all = f" of {n_available:,}" if n_available > n_search else ""
-    quality = "; no rows were held out, so that figures are corrected for sampling noise"
-    estimate = source.fitted.estimate
-    if n_held_out:
-        quality = (
-            f", figures of quality from {n_held_out:,} others, set aside before the search "
-            "(held-out rows)"
-        )
-    elif estimate is not None and estimate.rows == "cross-validated":
-        quality = "; how much curves describe is measured on rows left out in turn"
-    sentences = [
-        f"{model}, {count(source.fitted.table.n_columns, 'feature')}.",
-        f"Regions, curves and means come from {n_search:,}{of_all} rows (search rows){quality}.",
-        source.score,
-    ]
+    features = count(source.fitted.table.n_columns, "feature")
+    sentences = [f"{model}, {features}.", source.finding.rows, source.score]
     return [sentence for sentence in sentences if sentence]
-
-
-def _row_counts(source: Source) -> tuple[int, int, int]:
-    """Rows that searched, rows that had no say in finding the regions, and rows of the table."""
-    n_search = source.known.n_search_rows
-    n_available = source.granite.diagnostics_.get("rows", {}).get("available") or n_search
-    estimate = source.fitted.estimate
-    if estimate is None or estimate.rows not in ("held-out", "given"):
-        return n_search, 0, n_available
-    return n_search, estimate.n_rows, n_available
 
 
 def _score(granite: Granite, X: Any, y: Any, values: Values) -> str:
@@ -332,15 +293,15 @@ def _questions(source: Source) -> list[dict[str, Any]]:
     questions = []
     for resolved in source.fitted.questions:
         question = resolved.question
-        names = (question.first.name, question.second.name)
-        noted = (causes.get(question.label) or {}) if is_known else {}
+        first, second = question.first.name, question.second.name
+        kept = (causes.get(question.label) or {}).get("without_interactions") or None
         questions.append(
             {
                 "name": question.label,
-                "first": {"name": title(names[0], "first"), "meaning": meaning(names[0])},
-                "second": {"name": title(names[1], "second"), "meaning": meaning(names[1])},
+                "first": {"name": title(first, "first"), "meaning": meaning(first)},
+                "second": {"name": title(second, "second"), "meaning": meaning(second)},
                 "cause": cause(question),
-                "kept": noted.get("without_interactions") or None,
+                "kept": kept if is_known else None,
             }
         )
     return questions
@@ -357,61 +318,61 @@ def _nodes(source: Source) -> list[dict[str, Any]]:
     said of it) and their ``text``, ``name``, ``n_samples``, ``share``, ``mean``, ``spread`` and ``stray``
     (heterogeneity).
     """
-    figures = {} if source.known.figures is None else dict(enumerate(source.known.figures.nodes))
     nodes = []
-    for box in source.boxes:
-        figure = figures.get(box.node)
-        identifier = f"node-{box.node}" if box.region is None else f"region-{box.region}"
-        is_root = box.parent is None
-        nodes.append(
-            {
-                "id": "all" if is_root else identifier,
-                "node": box.node,
-                "parent": box.parent,
-                "region": None if is_root else box.region,
-                "regions": list(box.regions),
-                "conditions": _conditions(source, box.split),
-                "text": rule_words(box.split, source.known.vocabulary) if not is_root else "",
-                "name": "" if is_root else box.name,
-                "n_samples": box.n_samples,
-                "share": number_or_none(box.fraction),
-                "mean": number_or_none(None if figure is None else figure.mean),
-                "spread": number_or_none(None if figure is None else figure.spread),
-                "stray": number_or_none(None if figure is None else figure.heterogeneity),
+    for place, figure in zip(source.facts.places, source.facts.figures.nodes, strict=True):
+        below = [source.fitted.partition[region] for region in place.regions]
+        node = {
+            "id": "all",
+            "node": place.number,
+            "parent": None,
+            "region": None,
+            "regions": place.regions,
+            "conditions": source.conditions(place.edge),
+            "text": "",
+            "name": "",
+            "n_samples": sum(region.n_samples for region in below),
+            "share": math.fsum(region.fraction for region in below),
+            "mean": figure.mean,
+            "spread": figure.spread,
+            "stray": figure.heterogeneity,
+        }
+        if place.parent is not None:
+            is_leaf = place.region is not None
+            node |= {
+                "id": f"region-{place.region}" if is_leaf else f"node-{place.number}",
+                "parent": place.parent.number,
+                "region": place.region,
+                "text": source.words(place.edge),
+                "name": below[0].name if is_leaf else "",
             }
-        )
+        nodes.append(node)
     return nodes
-
-
-def _conditions(source: Source, rule: Rule) -> list[list[str]]:
-    """What stands before each feature of a rule, the feature, what is said of it."""
-    words = rule_conditions(rule, source.known.vocabulary)
-    return [[word.bounds_before, word.feature, word.predicate] for word in words]
 
 
 def _regions(source: Source) -> list[dict[str, Any]]:
     """The regions: number and name, rule (``rule``: exact), rows (``profile``: who they are) and figures."""
-    who: list[Sequence[str]] = [()] * len(source.fitted.partition)
-    if source.values is not None:
-        of_rows = source.values.by_row()
-        unit = source.output.unit
-        who = [profile(source.fitted, region, *of_rows, unit) for region in range(len(who))]
-    return [
-        {
-            "region": region.index,
-            "name": region.name,
-            "rule": str(region.rule),
-            "words": rule_words(region.rule, source.known.vocabulary),
-            "conditions": _conditions(source, region.rule),
-            "n_samples": region.n_samples,
-            "share": number_or_none(region.fraction),
-            "mean": number_or_none(float(source.curves.means[region.index])),
-            "disagreement": number_or_none(region.disagreement),
-            "stop_reason": region.stop_reason,
-            "profile": list(who[region.index]),
-        }
-        for region in source.fitted.partition
-    ]
+    regions = []
+    for region in source.fitted.partition:
+        who: list[Any] = []
+        if source.values is not None:
+            of_rows = source.values.by_row()
+            who += profile(source.fitted, region.index, *of_rows, source.output.unit)
+        regions.append(
+            {
+                "region": region.index,
+                "name": region.name,
+                "rule": str(region.rule),
+                "words": source.words(region.rule),
+                "conditions": source.conditions(region.rule),
+                "n_samples": region.n_samples,
+                "share": region.fraction,
+                "mean": source.facts.figures.leaves[region.index].mean,
+                "disagreement": region.disagreement,
+                "stop_reason": region.stop_reason,
+                "profile": who,
+            }
+        )
+    return regions
 
 
 # Curves and features -----------------------------------------------------------------------------------
@@ -425,22 +386,22 @@ def curve_facts(source: Source, curve: SharedCurve) -> dict[str, Any]:
     (less its own mean), its ``error``, where nine rows in ten lie (``low``, ``high``) and the ``share`` of the rows.
     """
     facts: dict[str, Any] = {
-        "features": list(curve.features),
+        "features": curve.features,
         "role": curve.role,
         "node": curve.node,
-        "regions": list(curve.regions),
-        "rule": rule_words(source.boxes[curve.node].rule, source.known.vocabulary),
+        "regions": curve.regions,
+        "rule": source.words(source.facts.places[curve.node].rule),
         "n_samples": curve.n_rows,
-        "mean": number_or_none(curve.mean),
-        "range": number_or_none(curve.range),
-        "spread": number_or_none(curve.spread),
+        "mean": curve.mean,
+        "range": curve.range,
+        "spread": curve.spread,
     }
     if curve.column is not None:
         axis = FeatureAxis(curve.column, counts=curve.shares, effects=curve.effects)
         facts["places"] = axis.texts
         for name in ("effects", "errors", "low", "high"):
-            facts[name] = rounded(axis.at_places(getattr(curve, name)))
-        facts["shares"] = rounded([curve.shares[group + 1].sum() for group in axis.groups])
+            facts[name] = axis.at_places(getattr(curve, name))
+        facts["shares"] = np.array([curve.shares[group + 1].sum() for group in axis.groups])
     return facts
 
 
@@ -458,9 +419,9 @@ def value_facts(source: Source) -> list[dict[str, Any]]:
         scopes = [
             {
                 "region": in_scope.scope.region,
-                "first": rounded(of_sides[0]),
-                "second": rounded(of_sides[1]),
-                "difference": rounded(gap),
+                "first": of_sides[0],
+                "second": of_sides[1],
+                "difference": gap,
             }
             for in_scope, of_sides, gap in zip(explained.scopes, sizes, gaps, strict=True)
         ]
@@ -490,25 +451,24 @@ def feature_facts(source: Source) -> list[dict[str, Any]]:
     importance); ``hidden``: how far single rows stray from it (how far the importances differ), and
     ``hidden_in_regions``: the same inside the regions, from held-out rows where there are some.
     """
-    figures = source.known.figures
-    if not source.explained or figures is None:
-        return []
-    explained = source.explained[0]
-    average = _without_rounding(np.abs(explained.scopes[0].root_mean_squares[1]), ROUNDING)
+    figures = source.facts.figures
     hidden = np.array(figures.root.by_set)
     inside = np.nan_to_num(figures.by_set_inside_regions())
     if source.fitted.below_noise_floor:
         hidden = inside = np.zeros_like(hidden)
-    entries = [
-        {
-            "feature": ":".join(names),
-            "average": number_or_none(float(average[number])),
-            "hidden": figures.size([float(hidden[number])]),
-            "hidden_in_regions": figures.size([float(inside[number])]),
-        }
-        for number, names in enumerate(explained.sets)
-    ]
-    return sorted(entries, key=lambda entry: -max(entry["hidden"], FAINT * (entry["average"] or 0)))
+    entries = []
+    for explained in source.explained[:1]:
+        average = _without_rounding(np.abs(explained.scopes[0].root_mean_squares[1]), ROUNDING)
+        for number, names in enumerate(explained.sets):
+            entries.append(
+                {
+                    "feature": ":".join(names),
+                    "average": float(average[number]),
+                    "hidden": figures.size([float(hidden[number])]),
+                    "hidden_in_regions": figures.size([float(inside[number])]),
+                }
+            )
+    return sorted(entries, key=lambda entry: -max(entry["hidden"], FAINT * entry["average"]))
 
 
 # Certainty ---------------------------------------------------------------------------------------------
@@ -519,19 +479,12 @@ def _splits(source: Source) -> list[dict[str, Any]]:
 
     Entries are those of ``partition_.splits()``, with rules in words (``where_words``, ``cut_words``); None: not known.
     """
-    vocabulary = source.known.vocabulary
-    entries = []
-    for line in source.fitted.partition.split_lines():
-        entry = {
-            name: number_or_none(value) if isinstance(value, float) else value
-            for name, value in line.items()
-        }
-        for name, rule in (("where", line["where"]), ("cut", line["cut"])):
-            is_rule = rule not in ("", ALL_ROWS)
-            words = rule_words(Rule.parse(rule), vocabulary) if is_rule else rule
-            entry[f"{name}_words"] = words
-        entries.append(entry)
-    return entries
+    lines = source.fitted.partition.split_lines()
+    for line in lines:
+        for name in ("where", "cut"):
+            is_rule = line[name] not in ("", ALL_ROWS)
+            line[f"{name}_words"] = source.words(Rule.parse(line[name])) if is_rule else line[name]
+    return lines
 
 
 def _stability(source: Source) -> dict[str, Any] | None:
@@ -568,19 +521,17 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
         overall = result.global_disagreement if result.global_disagreement > floors[0] else 0.0
         nothing = np.zeros_like(result.regional)
         result = replace(result, disagreement=0.0, global_disagreement=overall, regional=nothing)
-    regions = [
-        {"region": region, "rule": rule, "n_samples": int(n_rows), "disagreement": float(gap)}
-        for region, (rule, n_rows, gap) in enumerate(
-            zip(result.rules, result.counts, result.regional, strict=True)
-        )
-    ]
+    lines = zip(result.rules, result.counts, result.regional, strict=True)
     return {
         "n_rows": int(sum(result.counts)),
         "global_disagreement": result.global_disagreement,
         "disagreement": result.disagreement,
         "remaining": result.remaining,
         "described": fitted_view(granite).held_out_fidelity(X),
-        "regions": regions,
+        "regions": [
+            {"region": region, "rule": rule, "n_samples": int(n_rows), "disagreement": float(gap)}
+            for region, (rule, n_rows, gap) in enumerate(lines)
+        ],
     }
 
 
@@ -620,18 +571,26 @@ def _single_rows(granite: Granite, rows: Any) -> list[dict[str, Any]]:
 def _made(source: Source, seconds: float) -> dict[str, Any]:
     """Settings, model, rows, calls, times and versions: what is needed to make the report again."""
     granite = source.granite
+    fitted = source.fitted
     diagnostics = granite.diagnostics_
-    of_fit = diagnostics["model"]
-    usage = getattr(source.fitted.model, "usage", None)  # with what the report itself asked
-    n_search, n_held_out, n_available = _row_counts(source)
+    usage = diagnostics["model"]
+    with_report = getattr(fitted.model, "usage", None)  # with what the report itself asked
+    if with_report is not None:
+        usage = usage | {"calls": with_report.calls, "rows": with_report.rows}
+    n_judging = 0
+    if fitted.estimate is not None and fitted.estimate.rows in ("held-out", "given"):
+        n_judging = fitted.estimate.n_rows
     # The question, and the options that differ from the defaults.
     options = granite.get_params(deep=False)
     defaults = type(granite)(None).get_params(deep=False)
-    is_told = {name: repr(option) != repr(defaults[name]) for name, option in options.items()}
-    is_told |= {"question": True, "model": False}
+    settings = {}
+    for name, option in options.items():
+        is_changed = repr(option) != repr(defaults[name])
+        if name == "question" or (is_changed and name != "model"):
+            settings[name] = _setting_text(option)
     times = {
         "fit": diagnostics.get("seconds", {}).get("total"),
-        "model": of_fit.get("seconds"),
+        "model": usage.get("seconds"),
         "report": seconds,
     }
     versions = {"python": platform.python_version()}
@@ -642,17 +601,17 @@ def _made(source: Source, seconds: float) -> dict[str, Any]:
             versions[package] = version(package)
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "settings": {name: _setting_text(options[name]) for name in options if is_told[name]},
+        "settings": settings,
         "model": "not given" if granite.model is None else _setting_text(granite.model),
-        "explained": plain(source.fitted.model.label),
-        "rows": n_search,
-        "held_out": n_held_out,
-        "available": n_available,
-        "columns": source.fitted.table.n_columns,
+        "explained": plain(fitted.model.label),
+        "rows": source.facts.n_search_rows,
+        "held_out": n_judging,
+        "available": source.facts.n_rows,
+        "columns": fitted.table.n_columns,
         "seed": diagnostics.get("seed"),
         "evaluations": (diagnostics.get("evaluations") or {}).get("path"),
-        "model_calls": of_fit["calls"] if usage is None else usage.calls,
-        "model_rows": of_fit["rows"] if usage is None else usage.rows,
+        "model_calls": usage["calls"],
+        "model_rows": usage["rows"],
         "seconds": {name: None if time is None else round(time, 3) for name, time in times.items()},
         "versions": versions,
     }

@@ -112,7 +112,7 @@ class Report:
             self._picture = _picture_of_outputs(granite, X)
             return
         with one_blas_thread():
-            source = Source.of(granite, X, y, unit)
+            source = Source(granite, X, y, unit)
             self.facts = facts_of(source, title, test, rows, began)
             sections = sections_of(source, self.facts)
             self._document = document_of(source, self.facts, sections)

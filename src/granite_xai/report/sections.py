@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from granite_xai.algebra.influence import Interactions
 from granite_xai.base.document import (
     Bar,
     Block,
@@ -18,20 +17,27 @@ from granite_xai.base.document import (
     Table,
 )
 from granite_xai.base.numbers import UNKNOWN, amount, share
-from granite_xai.base.text import ALL_ROWS, plain, shortened
-from granite_xai.regions import word_list
+from granite_xai.base.text import ALL_ROWS, shortened
 from granite_xai.regions.words import stop_reason_words
 from granite_xai.report.charts import FeatureChart, Figure, both_explanations, overview_figure
 from granite_xai.report.facts import Source
 from granite_xai.results.facts import FEW_ROWS
-from granite_xai.results.printed import printed_result
-from granite_xai.results.sentences import DIVIDES, in_regions_text, region_sentences
+from granite_xai.results.printed import tree_of, with_names
+from granite_xai.results.sentences import (
+    DIFFER,
+    DIVIDE,
+    HARDLY_MATTER,
+    clause,
+    first_names,
+    region_sentences,
+    what_describes,
+)
 
 MOST_LARGE = 6  # charts of features that differ; further ones are small
 MOST_SMALL = 8  # of features that are the same everywhere
-MOST_NAMED = 12  # names in a line
-MOST_IN_TITLE = 5
-MOST_LISTED = 10  # features in a table that is not folded
+MOST_LISTED = 13  # names in a line
+MOST_IN_TITLE = 6
+MOST_IN_TABLE = 10  # features that are not folded
 MOST_SENTENCES = 2  # about a region
 READING = "Point at a chart or use ← → to read values."
 TOLD_RANGE = "Thick: where nine of ten rows of the curve lie; ranges in sentences are of this part."
@@ -160,19 +166,16 @@ def opening(source: Source, facts: Mapping[str, Any]) -> list[Block]:
     ]
     blocks: list[Block] = [Lead(finding["headline"])]
     blocks += [Paragraph(sentence, "text") for sentence in sentences if sentence]
-    described = source.finding.described
-    if described is None or not source.finding.is_effect or finding["outcome"] != "regions":
+    described = source.facts.described
+    if described is None or not source.facts.is_effect or finding["outcome"] != "regions":
         return blocks
-    influence = source.fitted.questions[0].question.first.influence
-    what = "one curve per feature" if influence.key == "individual" else "one effect per group"
-    if isinstance(influence, Interactions):
-        what = f"the effects of up to {influence.order} features"
+    what, _, _ = what_describes(source.facts)
     by_region = f"{what} by region, where regions differ"
     if not source.curves.differs:
         by_region = f"{what}, and the mean prediction of each region"
-    overall = max(described.overall, 0.0)
-    in_regions = Bar(in_regions_text(described).share, max(described.in_regions, 0.0))
-    rows = [[f"{what} for all rows", Bar(share(overall), overall)], [by_region, in_regions]]
+    overall = Bar(described.overall_text, max(described.overall, 0.0))
+    in_regions = Bar(described.in_regions_text.share, max(described.in_regions, 0.0))
+    rows = [[f"{what} for all rows", overall], [by_region, in_regions]]
     return [*blocks, Table(["described", "share of the model"], rows, left=(0,))]
 
 
@@ -185,7 +188,7 @@ def _curve_sections(source: Source) -> list[Section]:
     main = source.finding.main_feature
     by_range = {label: max(c.range for c in curves.of(label)) for label in curves.labels}
     differ = sorted(curves.differs, key=lambda label: (label != main, -by_range[label]))
-    dividing = source.known.dividing
+    dividing = source.facts.dividing
     same = [label for label in curves.same if by_range[label] > 0 and label not in dividing]
     hardly = [label for label in curves.hardly if label not in dividing]
     compared = both_explanations(source)
@@ -198,14 +201,13 @@ def _curve_sections(source: Source) -> list[Section]:
     large += _without_chart(with_chart[MOST_LARGE:])
     joint = [label for label in differ if label not in source.drawn]
     if joint:
-        text = f"The effects of {_names(joint)} differ by region, too; they have no curve."
+        text = f"The effects of {first_names(joint, MOST_LISTED)} differ by region, too; they have no curve."
         large.append(Paragraph(text))
     sections = []
     if large:
         title = "Both explanations of the main feature"
         if differ:
-            verb = "differs" if len(differ) == 1 else "differ"
-            title = f"{_names(differ, MOST_IN_TITLE)} {verb} by region"
+            title = clause(differ, DIFFER, MOST_IN_TITLE)
         sections.append(Section("differ", title, "What differs by region", large))
     elif same and not dividing and same[0] in source.drawn:
         title = f"The effect of {same[0]}"
@@ -214,15 +216,14 @@ def _curve_sections(source: Source) -> list[Section]:
         sections.append(Section("differ", title, title, [figure]))
         same = same[1:]
     if dividing:
-        title = f"{_names(dividing, MOST_IN_TITLE)} {DIVIDES[len(dividing) > 1]}"
+        title = clause(dividing, DIVIDE, MOST_IN_TITLE)
         blocks = _small_charts(source, dividing)
         sections.append(Section("divides", title, "What divides the regions", blocks))
     blocks = _small_charts(source, same)
     if hardly:
-        verb = "matters" if len(hardly) == 1 else "matter"
-        blocks.append(Paragraph(f"{_names(hardly)} hardly {verb}."))
+        blocks.append(Paragraph(f"{clause(hardly, HARDLY_MATTER, MOST_LISTED)}."))
     where = "The same everywhere" if differ and same else "Other features"
-    title = f"{where}: {_names(same, MOST_IN_TITLE)}" if same else where
+    title = f"{where}: {first_names(same, MOST_IN_TITLE)}" if same else where
     sections.append(Section("same", title, where, blocks))
     # The first chart says how charts are read, and the first with thin parts what these are.
     blocks = [block for section in sections for block in section.blocks]
@@ -250,15 +251,11 @@ def _small_charts(source: Source, labels: Sequence[str]) -> list[Block | Figure 
 def _without_chart(labels: Sequence[str]) -> list[Paragraph]:
     """Names of features whose chart is not shown."""
     whose = "its" if len(labels) == 1 else "their"
-    return [Paragraph(f"Without a chart of {whose} own: {_names(labels)}.")] if labels else []
-
-
-def _names(labels: Sequence[str], most: int = MOST_NAMED) -> str:
-    """Some features in a sentence; of many the first, and the number of at least two others."""
-    n_shown = most if len(labels) > most + 1 else len(labels)
-    shown = [shortened(plain(label)) for label in labels[:n_shown]]
-    n_more = len(labels) - n_shown
-    return word_list([*shown, f"{n_more} more"] if n_more else shown)
+    return (
+        [Paragraph(f"Without a chart of {whose} own: {first_names(labels, MOST_LISTED)}.")]
+        if labels
+        else []
+    )
 
 
 # Regions -----------------------------------------------------------------------------------------------
@@ -270,13 +267,12 @@ def _region_card(source: Source, facts: Mapping[str, Any], region: Mapping[str, 
     unit = source.output.unit
     everywhere = facts["nodes"][0]
     here = next(node for node in facts["nodes"] if node["region"] == number)
-    figures = f"Mean prediction {unit.level(region['mean'], bare=True)}"
-    if everywhere["mean"] is not None:
-        figures += f" (all rows: {unit.level(everywhere['mean'], bare=True)})"
+    means = [unit.level(node["mean"], bare=True) for node in (here, everywhere)]
+    figures = f"Mean prediction {means[0]} (all rows: {means[1]})"
     if here["stray"] is not None:
         noun = "rows stray" if source.is_per_row else "difference"
         figures += f"; {noun} {source.size(here['stray'])} ({source.size(everywhere['stray'])})"
-    sentences = region_sentences(source.known, number, source.output)
+    sentences = region_sentences(source.facts, number, source.output)
     blocks: list[Block] = [Paragraph(sentence, "lead") for sentence in sentences[:1]]
     blocks += [Paragraph(sentence) for sentence in sentences[1:MOST_SENTENCES]]
     exact = [Paragraph(region["rule"], "code")]
@@ -362,9 +358,9 @@ def _features_tables(source: Source, facts: Mapping[str, Any]) -> list[Block]:
     for feature, of_feature in zip(features, sizes, strict=True):
         bars = [Bar(source.unit.effect(size, bare=True), size / largest) for size in of_feature]
         rows.append([feature["feature"], *bars])
-    tables: list[Block] = [Table(heads, rows[:MOST_LISTED], left=(0,))]
-    if rows[MOST_LISTED:]:
-        more = Table(heads, rows[MOST_LISTED:], left=(0,))
+    tables: list[Block] = [Table(heads, rows[:MOST_IN_TABLE], left=(0,))]
+    if rows[MOST_IN_TABLE:]:
+        more = Table(heads, rows[MOST_IN_TABLE:], left=(0,))
         tables.append(Fold(f"Show all {len(rows)} features", [more]))
     return tables
 
@@ -502,10 +498,9 @@ def document_of(source: Source, facts: Mapping[str, Any], sections: Sequence[Sec
     blocks: list[Block] = [Paragraph(facts["title"])]
     blocks += [block for block in opening(source, facts) if isinstance(block, Paragraph)]
     blocks.append(Paragraph(facts["finding"]["curves"]))
-    printed = printed_result(source.fitted, source.granite.diagnostics_)
-    tree = printed.named_tree(source.fitted.partition.region_names)
-    if tree is not None:
-        blocks.append(tree)
+    if len(facts["regions"]) > 1:
+        tree = tree_of(source.facts, source.output)
+        blocks.append(with_names(tree, source.fitted.partition.region_names))
     for section in sections:
         parts: list[Block] = []
         for block in section.blocks:

@@ -6,13 +6,15 @@ Nothing here is English, and nothing asks the model: what has not been computed 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from granite_xai.algebra.disagreement import Disagreement
+from granite_xai.base.numbers import ShareWithInterval, share, share_with_interval
 from granite_xai.base.typing import FloatArray
 from granite_xai.curves.shared import SharedCurve, SharedCurves
 from granite_xai.fitting.fit_result import FitResult
@@ -99,6 +101,19 @@ class Described(NamedTuple):
     other_scale: str = ""
 
     @property
+    def overall_text(self) -> str:
+        """The share with one curve per feature."""
+        return share(max(self.overall, 0.0))
+
+    @property
+    def in_regions_text(self) -> ShareWithInterval:
+        """The share in regions, and its interval, which is empty where there is none."""
+        in_regions = max(self.in_regions, 0.0)
+        if math.isnan(self.low):
+            return ShareWithInterval(share=share(in_regions), interval="")
+        return share_with_interval(in_regions, self.low, self.high)
+
+    @property
     def helps_on_other_scale(self) -> bool:
         """Whether one curve per feature on another scale does at least half of what regions add."""
         half = self.overall + OTHER_SCALE * max(self.in_regions - self.overall, 0.0)
@@ -151,9 +166,9 @@ class FitFacts:
         Of the nodes, for the first question.
     is_constant : bool
         Whether the model gives every row the same prediction.
-    n_search_rows, n_held_out_rows : int
-        Rows that searched, also of a fit that was loaded without them; and rows of the table that had no say in
-        finding the regions.
+    n_rows, n_search_rows, n_held_out_rows : int
+        Rows of the table; those that searched, also of a fit that was loaded without them; and those that had no say
+        in finding the regions.
     outcome : Outcome
     is_doubtful : bool
         Whether regions were found, and the rows that judge them see no more than sampling noise.
@@ -178,6 +193,10 @@ class FitFacts:
         Whose effects depend on which features; empty where there are no regions.
     vocabulary : mapping
         What the words of rules need to know.
+    places : sequence of Place
+        The nodes of the tree, parents first; of regions without a tree all rows, then every region.
+    shape : callable
+        What a curve does, beside all others.
     """
 
     def __init__(self, fitted: FitResult, diagnostics: Mapping[str, Any]) -> None:
@@ -190,6 +209,7 @@ class FitFacts:
         self.figures = fitted.nodes[0]
         self.is_constant = self.figures.root.spread == 0
         self.n_search_rows = sum(region.n_samples for region in partition)
+        self.n_rows = int(diagnostics.get("plan", {}).get("available", self.n_search_rows))
         self.n_held_out_rows = 0
         if estimate is not None and estimate.rows == "held-out":
             self.n_held_out_rows = estimate.n_rows
@@ -238,11 +258,8 @@ class FitFacts:
         if self.outcome == "regions":
             self.dependence = dependence_of(self.figures, self.curves, self.flat)
         self.vocabulary: Vocabulary = vocabulary(partition.rules, fitted.table)
-        self._places = partition.places
-
-    def shape(self, curve: SharedCurve) -> Shape:
-        """What a curve does, beside all others."""
-        return shape_of(curve, self.flat)
+        self.places = partition.places
+        self.shape: Callable[[SharedCurve], Shape] = cache(partial(shape_of, flat=self.flat))
 
     def shapes_differ(self, first: SharedCurve, second: SharedCurve) -> bool:
         """Whether two curves of a feature do different things."""
@@ -251,10 +268,10 @@ class FitFacts:
     def rule(self, curves: Sequence[SharedCurve]) -> Rule:
         """The rule of the rows that some curves are of; where no node has just these, that of the largest curve."""
         regions = {region for curve in curves for region in curve.regions}
-        for place in self._places:
+        for place in self.places:
             if set(place.regions) == regions:
                 return place.rule
-        return self._places[max(curves, key=lambda curve: curve.n_rows).node].rule
+        return self.places[max(curves, key=lambda curve: curve.n_rows).node].rule
 
 
 def _described(fitted: FitResult, n_search_rows: int) -> Described | None:

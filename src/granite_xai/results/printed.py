@@ -22,8 +22,14 @@ from granite_xai.base.document import (
 from granite_xai.base.numbers import OutputUnit, amount, share
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.regions import draw_tree
-from granite_xai.results.facts import region_columns
-from granite_xai.results.sentences import FitFinding, finding_of, name_of_errors
+from granite_xai.results.facts import FitFacts, region_columns
+from granite_xai.results.sentences import (
+    FitFinding,
+    OutputWords,
+    finding_of,
+    name_of_errors,
+    output_words,
+)
 from granite_xai.search.growth import Tree as SearchedTree
 
 NOTES_SHOWN = 2
@@ -74,29 +80,17 @@ class PrintedResult:
         if with_finding or self.tree is None:
             blocks += [Lead(finding.headline), Paragraph(finding.details)]
         blocks += map(Paragraph, [finding.benefit, *finding.by_question, finding.errors])
-        tree = self.named_tree(names)
-        if tree is not None:
-            blocks += [tree, Paragraph(finding.curves)]
+        if self.tree is not None:
+            blocks += [with_names(self.tree, names), Paragraph(finding.curves)]
             if finding.is_effect:
                 blocks.append(Paragraph(STRAY_EXPLAINED, "aside"))
-        blocks.append(Paragraph(finding.rows, "aside"))
+        rows = f"{finding.rows} {finding.rows_of_errors}".rstrip()
+        blocks.append(Paragraph(rows, "aside"))
         blocks += [Paragraph(remark, "note") for remark in self._remarks()]
         if self.may_search_halves and not next_step:
             blocks.append(Paragraph(HALVES_STEP, "aside"))
         blocks.append(Paragraph(f"Next: {next_step or NEXT_STEP}", "aside"))
         return Document(blocks)
-
-    def named_tree(self, names: Mapping[int, str]) -> Tree | None:
-        """The tree with its figures, its regions by the names that the user gave."""
-        if self.tree is None:
-            return None
-        lines = []
-        for line in self.tree.lines:
-            region, words = line.label
-            if region is not None and region in names:
-                line = line._replace(label=RegionLabel(region, f"{names[region]} ({words})"))
-            lines.append(line)
-        return Tree(self.tree.head, lines)
 
     def _remarks(self) -> list[str]:
         """All doubts, what repeated searches said, and notes as far as there is room."""
@@ -118,8 +112,10 @@ def printed_result(fitted: FitResult, diagnostics: Mapping[str, Any]) -> Printed
     diagnostics : mapping
         Of the same fit.
     """
-    finding = finding_of(fitted, diagnostics)
-    tree = _tree(fitted, finding) if len(fitted.partition) > 1 else None
+    facts = FitFacts(fitted, diagnostics)
+    output = output_words(fitted.model, diagnostics.get("target") or "")
+    finding = finding_of(facts, output)
+    tree = tree_of(facts, output) if len(fitted.partition) > 1 else None
     is_searched = isinstance(fitted.settings.partitioner, SearchedTree) and fitted.level is not None
     return PrintedResult(
         finding=finding,
@@ -129,13 +125,37 @@ def printed_result(fitted: FitResult, diagnostics: Mapping[str, Any]) -> Printed
     )
 
 
-def _tree(fitted: FitResult, finding: FitFinding) -> Tree:
-    """The nodes with their figures; without a tree, all rows and every region."""
-    figures = fitted.nodes[0]
-    unit = finding.output.unit if figures.is_rooted else OutputUnit()  # squares have no unit
+def with_names(tree: Tree, names: Mapping[int, str]) -> Tree:
+    """A tree whose regions are called by the names that the user gave.
+
+    Parameters
+    ----------
+    tree : Tree
+    names : mapping of region to name
+    """
+    lines = []
+    for line in tree.lines:
+        region, words = line.label
+        if region is not None and region in names:
+            line = line._replace(label=RegionLabel(region, f"{names[region]} ({words})"))
+        lines.append(line)
+    return Tree(tree.head, lines)
+
+
+def tree_of(facts: FitFacts, output: OutputWords) -> Tree:
+    """The nodes with their figures; without a tree, all rows and every region.
+
+    Parameters
+    ----------
+    facts : FitFacts
+    output : OutputWords
+    """
+    fitted = facts.fitted
+    figures = facts.figures
+    unit = output.unit if figures.is_rooted else OutputUnit()  # squares have no unit
     # Branch, depth and label of each node, and its share of the rows.
     places: list[tuple[str, int, RegionLabel, float]] = []
-    for place, branch, words in draw_tree(fitted.partition.places, finding.vocabulary):
+    for place, branch, words in draw_tree(facts.places, facts.vocabulary):
         label = RegionLabel(place.region, words)
         places.append((branch, place.depth, label, place.node.fraction))
     means = [node.mean for node in figures.nodes]
@@ -147,7 +167,7 @@ def _tree(fitted: FitResult, finding: FitFinding) -> Tree:
         ("mean prediction", means, _on_one_scale(means, unit), math.nan),
         ("difference", strays, amount, largest_stray),
     ]
-    if finding.is_effect:
+    if facts.is_effect:
         noun = unit.on_scale.noun
         head = f"rows stray ({noun})" if noun else "rows stray"
         columns[-1] = (head, strays, partial(unit.spread, bare=True), largest_stray)

@@ -15,7 +15,7 @@ from granite_xai.algebra.masking import Marginal
 from granite_xai.base.document import Bar, Document, Paragraph, Printable, Table as TableBlock
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.numbers import OutputUnit, count, share, table_number
-from granite_xai.base.text import MISSING, column_text, listing, plain, shortened
+from granite_xai.base.text import MISSING, capitalized, column_text, listing, plain, shortened
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, union
 from granite_xai.curves.curves import ascending
 from granite_xai.curves.shared import SharedCurve
@@ -217,7 +217,7 @@ class RowExplanation(Printable):
             return ""
         in_points = " (in points)" if self.unit.probability else ""
         sentence = "; ".join(sides)
-        return f"{sentence[:1].upper()}{sentence[1:]}{in_points}."
+        return f"{capitalized(sentence)}{in_points}."
 
     def _interactions(self) -> str:
         """What interactions add; empty where that is little."""

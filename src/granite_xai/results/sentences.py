@@ -7,7 +7,7 @@ doubt about the whole result; that one curve per feature is nearly enough; the f
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -19,18 +19,15 @@ from granite_xai.algebra.disagreement import Disagreement
 from granite_xai.algebra.influence import Interactions
 from granite_xai.base.numbers import (
     OutputUnit,
-    ShareWithInterval,
     amount,
     share,
-    share_with_interval,
 )
-from granite_xai.base.text import plain, shortened
+from granite_xai.base.text import capitalized, plain, shortened
 from granite_xai.curves.shared import SharedCurve
-from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.remarks import DEPEND, EITHER, INTERACT, cause
 from granite_xai.inference.estimate import WHAT_GIVES_AN_INTERVAL, rows_in_words
-from granite_xai.inference.nodes import NodeFigure, NodeFigures
-from granite_xai.regions import Rule, Vocabulary, feature_text, rule_in_sentence, word_list
+from granite_xai.inference.nodes import NodeFigures
+from granite_xai.regions import Rule, feature_text, rule_in_sentence, word_list
 from granite_xai.results.facts import (
     FEW_ROWS,
     LARGE,
@@ -56,7 +53,10 @@ NEARLY_ENOUGH = 0.03  # share of the model that regions have to add to be the fi
 STRONGER = 1.3  # ratio of ranges from which a feature is said to do more
 COMPARABLE = 0.3  # ratio of ranges below which strength is the news, not what a curve does
 HIDDEN = 2.0  # how many times the range single rows move where the average is said to hide it
-DIVIDES = ("divides the regions and has one curve", "divide the regions and have one curve each")
+DIFFER = ("differs by region", "differ by region")
+DIVIDE = ("divides the regions and has one curve", "divide the regions and have one curve each")
+HARDLY_MATTER = ("hardly matters", "hardly matter")
+SAME = ("is the same everywhere", "are the same everywhere")
 ALIKE = 0.8  # adjusted Rand index from which other searches found nearly the same regions
 
 # The upper bound of what is hidden falls like one over the root of the rows:
@@ -184,19 +184,20 @@ def _class_or_number(predictor: Any, target: str, unit: str) -> OutputWords:
 
 def _named_output(predictor: Any, unit: str) -> OutputWords:
     """How an output is called that has a name and is no class, such as a forecast or a probability at some time."""
-    name = shortened(plain(predictor.output_name))
-    if predictor.outputs:  # one that speaks for all of them
-        name = "the outputs"
-        if predictor.is_survival:
-            name = "the probability of survival"
-        elif predictor.axis is not None:
-            name = f"the prediction at each {plain(predictor.axis.name)}"
-    elif predictor.is_survival:
-        name = f"the probability of survival at {name}"
+    label = shortened(plain(predictor.output_name))
+    speaks_for_all = bool(predictor.outputs)
+    if predictor.is_survival:
+        at_time = "" if speaks_for_all else f" at {label}"
+        name = f"the probability of survival{at_time}"
     elif predictor.axis is not None:
-        name = f"the prediction at {plain(predictor.axis.name)} {name}"
+        axis = plain(predictor.axis.name)
+        name = (
+            f"the prediction at each {axis}"
+            if speaks_for_all
+            else f"the prediction at {axis} {label}"
+        )
     else:
-        name = f"predicted {name}"
+        name = "the outputs" if speaks_for_all else f"predicted {label}"
     is_probability = predictor.is_probability
     return OutputWords(
         name, name, OutputUnit(unit="" if is_probability else unit, probability=is_probability)
@@ -235,13 +236,10 @@ class FitFinding:
         What searches on half the rows said; empty: nobody asked for them, or a doubt says it.
     rows : Sentence
         How many rows there are, and which of them say what.
+    rows_of_errors : Sentence
+        On which rows the errors are that the tree shows; may be empty.
     main_feature : str
         The feature that the finding is about; empty where it is about none.
-    described : Described or None
-        None: the share of the model that curves describe has not been computed.
-    output : OutputWords
-    vocabulary : mapping
-        What the words of rules need to know.
     """
 
     outcome: Outcome
@@ -256,31 +254,22 @@ class FitFinding:
     notes: tuple[Sentence, ...]
     stability: Sentence
     rows: Sentence
+    rows_of_errors: Sentence
     main_feature: str
-    described: Described | None
-    output: OutputWords
-    vocabulary: Vocabulary
 
 
-def finding_of(
-    fitted: FitResult, diagnostics: Mapping[str, Any], target: str = "", unit: str = ""
-) -> FitFinding:
+def finding_of(facts: FitFacts, output: OutputWords) -> FitFinding:
     """What a fit found.
 
     Parameters
     ----------
-    fitted : FitResult
-    diagnostics : mapping
-        Of the same fit.
-    target, unit : str
-        Name and unit of the target, where the caller knows better than the fit.
+    facts : FitFacts
+    output : OutputWords
     """
-    facts = FitFacts(fitted, diagnostics)
-    output = output_words(fitted.model, target or diagnostics.get("target") or "", unit)
     features = facts.dependence.features
     notes = []
-    if "alpha" in diagnostics:
-        notes.append(Sentence(diagnostics["alpha"]["text"], [_n_regions(facts)]))
+    if "alpha" in facts.diagnostics:
+        notes.append(Sentence(facts.diagnostics["alpha"]["text"], [_n_regions(facts)]))
     return FitFinding(
         outcome=facts.outcome,
         is_effect=facts.is_effect,
@@ -294,10 +283,8 @@ def finding_of(
         notes=tuple(notes),
         stability=_stability(facts),
         rows=_rows(facts),
+        rows_of_errors=_rows_of_errors(facts),
         main_feature=features[0] if features else "",
-        described=facts.described,
-        output=output,
-        vocabulary=facts.vocabulary,
     )
 
 
@@ -405,12 +392,12 @@ def _nearly_enough(facts: FitFacts, finding: Sentence) -> Sentence:
     points = "less than 1 point"
     if gain >= 0.005:
         points = f"{100 * gain:.0f} point{'s' if gain >= 0.015 else ''}"
-    what, it, describe = _what_describes(facts)
+    what, it, describe = what_describes(facts)
     where = f"where {finding[:1].lower()}{finding[1:]}"
-    overall = f"{describe} {share(max(described.overall, 0.0))} of the model"
-    text = f"{what} {'is' if it == 'it' else 'are'} nearly enough: {it} {overall}; regions add {points}, {where}"
+    overall = f"{describe} {described.overall_text} of the model"
+    are = "is" if it == "it" else "are"
+    text = f"{capitalized(what)} {are} nearly enough: {it} {overall}; regions add {points}, {where}"
     if described.overall < LARGE:
-        what = f"{what[:1].lower()}{what[1:]}"
         text = f"Regions help little: {what} {overall}, and they add {points}, {where}"
     return Sentence(text, [*_described_facts(described), *finding.facts])
 
@@ -437,15 +424,15 @@ def _dependence_sentence(dependence: Dependence, output: OutputWords) -> Sentenc
     ]
     stated += [Fact("split on", 1.0, feature=name) for name in dependence.moderators]
     on_output = f" on {output.target}" if output.target else ""
-    names = [feature_text(feature) for feature in dependence.features]
+    features = dependence.features
     moderators = [feature_text(feature) for feature in dependence.moderators]
-    if names:
-        plural = "s" if len(names) > 1 else ""
+    if features:
+        plural = "s" if len(features) > 1 else ""
         singular = "" if plural else "s"
         verb = f"differ{singular} between regions"
         if moderators:
             verb = f"depend{singular} on {word_list(moderators)}"
-        text = f"The effect{plural} of {_first_names(names, MOST_NAMED)}{on_output} {verb}."
+        text = f"The effect{plural} of {first_names(features, MOST_NAMED)}{on_output} {verb}."
     else:
         first_split = feature_text(dependence.first_split)
         divides = f", which {first_split} divides first" if first_split else ""
@@ -464,18 +451,41 @@ def _means_differ(facts: FitFacts, unit: OutputUnit) -> Sentence:
     )
 
 
-def _first_names(names: Sequence[str], most: int) -> str:
-    """``a, b, c and 2 more``; all of them where there are few."""
-    if len(names) <= most:
-        return word_list(names)
-    return word_list([*names[: most - 1], f"{len(names) - most + 1} more"])
+def first_names(features: Sequence[str], most: int) -> str:
+    """``a, b, c and 2 more``; all of them where there are few.
+
+    Parameters
+    ----------
+    features : sequence of str
+    most : int
+        Names, or names and the number of the others.
+    """
+    names = [feature_text(feature) for feature in features]
+    if len(names) > most:
+        names[most - 1 :] = [f"{len(names) - most + 1} more"]
+    return word_list(names)
+
+
+def clause(features: Sequence[str], verbs: tuple[str, str], most: int) -> str:
+    """What some features do: ``hr and temp differ by region``.
+
+    Parameters
+    ----------
+    features : sequence of str
+        At least one.
+    verbs : (str, str)
+        What one does, and what several do.
+    most : int
+        Names, as in `first_names`.
+    """
+    return f"{first_names(features, most)} {verbs[len(features) > 1]}"
 
 
 def _both_titles(question: Disagreement) -> str:
     """Both explanations of a question by name, as the beginning of a sentence."""
     first = explanation_title(question.first.name, "first")
     second = explanation_title(question.second.name, "second")
-    return _capitalised(f"{first} and {second}")
+    return capitalized(f"{first} and {second}")
 
 
 def _largest_difference(facts: FitFacts, unit: OutputUnit) -> Sentence:
@@ -523,6 +533,7 @@ def _errors(facts: FitFacts) -> Sentence:
         key=lambda figure: -figure.ratio,
     )
     parts = []
+    stated = []
     for figure in standing_out:
         rule = facts.fitted.partition[figure.region].rule
         where = f"where {rule_in_sentence(rule, facts.vocabulary)}"
@@ -531,12 +542,9 @@ def _errors(facts: FitFacts) -> Sentence:
         if not math.isnan(figure.low):
             value += f", interval {amount(figure.low)} to {amount(figure.high)}"
         parts.append(f"{figure.ratio:.1f} times as large{of_output} {where} ({value})")
+        stated.append(Fact("error", figure.value, regions=(figure.region,), rows=errors.rows))
     if not parts:
         return NOTHING
-    stated = [
-        Fact("error", figure.value, regions=(figure.region,), rows=errors.rows)
-        for figure in standing_out
-    ]
     return Sentence(f"Errors of the model are {word_list(parts)} as elsewhere.", stated)
 
 
@@ -568,20 +576,25 @@ def _benefit(facts: FitFacts) -> Sentence:
         return _described_sentence(facts)
     if facts.is_constant:
         return NOTHING
-    what, _, describe = _what_describes(facts)
-    return Sentence(f"{what} {describe} the whole model.", [_stray(facts)])
+    what, _, describe = what_describes(facts)
+    return Sentence(f"{capitalized(what)} {describe} the whole model.", [_stray(facts)])
 
 
-def _what_describes(facts: FitFacts) -> tuple[str, str, str]:
-    """What describes the model, its pronoun, and its verb."""
+def what_describes(facts: FitFacts) -> tuple[str, str, str]:
+    """What describes the model, its pronoun, and its verb.
+
+    Parameters
+    ----------
+    facts : FitFacts
+    """
     if facts.fitted.level is None:
-        return "The paper's surrogate", "it", "describes"
+        return "the paper's surrogate", "it", "describes"
     influence = facts.question.first.influence
     if isinstance(influence, Interactions):
-        return f"The effects of up to {influence.order} features", "they", "describe"
+        return f"the effects of up to {influence.order} features", "they", "describe"
     if influence.key == "individual":
-        return "One curve per feature", "it", "describes"
-    return "One effect per feature or group", "it", "describes"
+        return "one curve per feature", "it", "describes"
+    return "one effect per feature or group", "it", "describes"
 
 
 def _described_facts(described: Described) -> list[Fact]:
@@ -591,30 +604,17 @@ def _described_facts(described: Described) -> list[Fact]:
     ]
 
 
-def in_regions_text(described: Described) -> ShareWithInterval:
-    """The share described in regions, and its interval, which is empty where there is none.
-
-    Parameters
-    ----------
-    described : Described
-    """
-    in_regions = max(described.in_regions, 0.0)
-    if math.isnan(described.low):
-        return ShareWithInterval(share=share(in_regions), interval="")
-    return share_with_interval(in_regions, described.low, described.high)
-
-
 def _described_sentence(facts: FitFacts) -> Sentence:
     """``One curve per feature describes 71% of the model; in 4 regions, 92% (…).``."""
     described = facts.described
     if described is None:
         return NOTHING
-    in_regions, interval = in_regions_text(described)
+    in_regions, interval = described.in_regions_text
     basis = rows_in_words(described.rows, described.n_rows)
     if interval:
         basis = f"{100 * described.confidence_level:g}% interval {interval}, {basis}"
-    what, _, describe = _what_describes(facts)
-    opening = f"{what} {describe} {share(max(described.overall, 0.0))} of the model"
+    what, _, describe = what_describes(facts)
+    opening = f"{capitalized(what)} {describe} {described.overall_text} of the model"
     stated = _described_facts(described)
     if facts.outcome != "regions":
         return Sentence(f"{opening} ({basis}).", stated[:1])
@@ -701,17 +701,15 @@ def _by_question(facts: FitFacts, unit: OutputUnit) -> tuple[Sentence, ...]:
         titles = [str(name) for name in fitted.outputs]
         units = [output_words(output.model).unit for output in fitted.outputs.values()]
     sentences = []
-    for title, of_output, figures, question in zip(
-        titles, units, fitted.nodes, fitted.questions, strict=True
-    ):
-        stated = _overall_and_inside(figures, title)
-        if is_about_effects(question.question):
+    for number, figures in enumerate(fitted.nodes):
+        stated = _overall_and_inside(figures, titles[number])
+        measured = "difference"
+        overall, inside = (amount(fact.value) for fact in stated)
+        if is_about_effects(fitted.questions[number].question):
             measured = "rows stray"
-            overall, inside = (_spread(figures, fact.value, of_output) for fact in stated)
-        else:
-            measured = "difference"
-            overall, inside = (amount(fact.value) for fact in stated)
-        text = f"{plain(title)}: {measured} {overall} over all rows, {inside} inside the regions."
+            overall, inside = (_spread(figures, fact.value, units[number]) for fact in stated)
+        title = plain(titles[number])
+        text = f"{title}: {measured} {overall} over all rows, {inside} inside the regions."
         sentences.append(Sentence(text, stated))
     return tuple(sentences)
 
@@ -727,8 +725,8 @@ def _curves_line(facts: FitFacts) -> Sentence:
     if curves is None or described is None or not is_told or facts.fitted.level is None:
         return NOTHING
     stated = [Fact("curves", len(curves)), *_described_facts(described)]
-    in_regions = f"{in_regions_text(described).share} of the model"
-    overall = share(max(described.overall, 0.0))
+    in_regions = f"{described.in_regions_text.share} of the model"
+    overall = described.overall_text
     if any(curve.column is None for curve in curves):
         text = f"{len(curves)} effects describe {in_regions} (one of each feature or group: {overall})."
         return Sentence(text, stated)
@@ -736,16 +734,15 @@ def _curves_line(facts: FitFacts) -> Sentence:
     same = [label for label in curves.same if label not in dividing]
     hardly = [label for label in curves.hardly if label not in dividing]
     clauses = []
-    for labels, singular, plural in (
-        (curves.differs, "differs by region", "differ by region"),
-        (same, "is the same everywhere", "are the same everywhere"),
-        (dividing, *DIVIDES),
-        (hardly, "hardly matters", "hardly matter"),
+    for labels, verbs in (
+        (curves.differs, DIFFER),
+        (same, SAME),
+        (dividing, DIVIDE),
+        (hardly, HARDLY_MATTER),
     ):
         if labels:
-            names = _first_names([feature_text(label) for label in labels], MOST_LISTED)
-            clauses.append(f"{names} {singular if len(labels) == 1 else plural}")
-        stated += [Fact(plural, 1.0, feature=label) for label in labels]
+            clauses.append(clause(labels, verbs, MOST_LISTED))
+        stated += [Fact(verbs[1], 1.0, feature=label) for label in labels]
     with_means = "" if curves.differs else " and the mean prediction of each region"
     opening = f"{len(curves)} curves{with_means} describe {in_regions}"
     text = f"{opening} (one curve per feature: {overall}): {'; '.join(clauses)}."
@@ -928,13 +925,8 @@ def _quiet(facts: FitFacts) -> Sentence:
     if len(quiet) == 1:
         rule = partition.rules[quiet[0].region]
         where = f"Where {rule_in_sentence(rule, facts.vocabulary)},"
-    return Sentence(
-        f"{where} predictions vary far less than overall.", [_spread_fact(leaf) for leaf in quiet]
-    )
-
-
-def _spread_fact(leaf: NodeFigure) -> Fact:
-    return Fact("spread of predictions", leaf.spread, regions=(leaf.region,))
+    stated = [Fact("spread of predictions", leaf.spread, regions=(leaf.region,)) for leaf in quiet]
+    return Sentence(f"{where} predictions vary far less than overall.", stated)
 
 
 # Regions of a report ------------------------------------------------------------------------------------
@@ -955,8 +947,9 @@ def region_sentences(facts: FitFacts, region: int, output: OutputWords) -> list[
         The first may be the heading of the region; empty where nothing is its own.
     """
     if region in facts.quiet_regions:
-        text = "Predictions vary far less here than overall."
-        return [Sentence(text, [_spread_fact(facts.figures.leaves[region])])]
+        spread = facts.figures.leaves[region].spread
+        stated = [Fact("spread of predictions", spread, regions=(region,))]
+        return [Sentence("Predictions vary far less here than overall.", stated)]
     if facts.curves is None:
         return []
     of_region = []
@@ -968,9 +961,7 @@ def region_sentences(facts: FitFacts, region: int, output: OutputWords) -> list[
         if curve.label in facts.curves.differs and curve.label not in own_cuts:
             of_region.append(curve)
     of_region.sort(key=lambda curve: -curve.range)
-    contrasts = [
-        _contrast(facts, curve, facts.curves.of(curve.label), output) for curve in of_region
-    ]
+    contrasts = [_contrast(facts, curve, output) for curve in of_region]
     contrasts = [sentence for sentence in contrasts if sentence][:MOST_CONTRASTS]
     if contrasts or not of_region or of_region[0].range <= facts.flat:
         return contrasts
@@ -978,14 +969,13 @@ def region_sentences(facts: FitFacts, region: int, output: OutputWords) -> list[
     does = _does(facts, largest, output.unit)
     size = output.unit.effect(largest.range)
     by = "" if size in does else f", by up to {size}"
-    text = _capitalised(f"{output.name} {does}{by}.")
+    text = capitalized(f"{output.name} {does}{by}.")
     return [Sentence(text, [_shape_fact(facts, largest), _range(largest)])]
 
 
-def _contrast(
-    facts: FitFacts, here: SharedCurve, curves: Sequence[SharedCurve], output: OutputWords
-) -> Sentence:
+def _contrast(facts: FitFacts, here: SharedCurve, output: OutputWords) -> Sentence:
     """What a feature does in a region, beside the curve of it that differs most; empty: much the same."""
+    curves = () if facts.curves is None else facts.curves.of(here.label)
     others = sorted((other for other in curves if other is not here), key=lambda other: other.range)
     others = [other for other in others if len(common_levels(here, other)) > 1] or others
     stated = [_shape_fact(facts, here), _range(here)]
@@ -994,7 +984,7 @@ def _contrast(
             return NOTHING
         text = f"{feature_text(here.label)} hardly matters here."
         return Sentence(text, [*stated, _range(others[-1])])
-    does = _capitalised(f"{output.name} {_does(facts, here, output.unit)}")
+    does = capitalized(f"{output.name} {_does(facts, here, output.unit)}")
     differing = [other for other in others if facts.shapes_differ(here, other)]
     if differing:
         other = max(differing, key=lambda curve: distance_apart(here, curve))
@@ -1013,10 +1003,6 @@ def _contrast(
     else:
         return NOTHING
     return Sentence(f"{does}{by} ({_by(facts, other, output.unit)}).", [*stated, _range(other)])
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 # Doubts and rows --------------------------------------------------------------------------------------
@@ -1039,31 +1025,32 @@ def _doubts(facts: FitFacts) -> list[Sentence]:
         else:
             text += ": take the regions as tentative."
         doubts.append(Sentence(text, [Fact("halves", first.count, feature=first.column)]))
-    small = facts.small_regions
-    if small:
-        n_regions = len(facts.fitted.partition)
-        if len(small) <= MOST_BY_RULE:
-            rules = [rule_in_sentence(region.rule, facts.vocabulary) for region in small]
-            text = word_list(
-                [
-                    f"where {rule} (region {region.index})"
-                    for rule, region in zip(rules, small, strict=True)
-                ]
-            )
-            if len(small) == 1:
-                text += f", there are only {small[0].n_samples} search rows: take it as a hint."
-            else:
-                text += f", there are fewer than {FEW_ROWS} search rows each: take these regions as hints."
-        else:
-            numbers = word_list([str(region.index) for region in small])
-            text = f"{len(small)} of {n_regions} regions ({numbers})"
-            if len(small) == n_regions:
-                text = f"all {n_regions} regions"
-            text += f" have fewer than {FEW_ROWS} search rows each: take them as hints."
-        stated = [Fact("rows", region.n_samples, regions=(region.index,)) for region in small]
-        doubts.append(Sentence(text, stated))
-    doubts += [Sentence(_capitalised(text), [_stray(facts)]) for text in facts.wavering]
+    if facts.small_regions:
+        doubts.append(_few_rows(facts))
+    doubts += [Sentence(capitalized(text), [_stray(facts)]) for text in facts.wavering]
     return doubts
+
+
+def _few_rows(facts: FitFacts) -> Sentence:
+    """Which regions have few rows: a few of them by their rules, more by their numbers."""
+    small = facts.small_regions
+    n_regions = len(facts.fitted.partition)
+    rules = [rule_in_sentence(region.rule, facts.vocabulary) for region in small]
+    places = [
+        f"where {rule} (region {region.index})" for rule, region in zip(rules, small, strict=True)
+    ]
+    numbers = word_list([str(region.index) for region in small])
+    few = f"fewer than {FEW_ROWS} search rows each: take"
+    text = f"{len(small)} of {n_regions} regions ({numbers}) have {few} them as hints."
+    if len(small) == 1:
+        text = f"{places[0]}, there are only {small[0].n_samples} search rows: take it as a hint."
+    elif len(small) <= MOST_BY_RULE:
+        text = f"{word_list(places)}, there are {few} these regions as hints."
+    elif len(small) == n_regions:
+        text = f"all {n_regions} regions have {few} them as hints."
+    return Sentence(
+        text, [Fact("rows", region.n_samples, regions=(region.index,)) for region in small]
+    )
 
 
 def _stability(facts: FitFacts) -> Sentence:
@@ -1078,17 +1065,17 @@ def _stability(facts: FitFacts) -> Sentence:
 def _rows(facts: FitFacts) -> Sentence:
     """How many rows the table has, and which of them say what."""
     n_search, n_held_out = facts.n_search_rows, facts.n_held_out_rows
-    n_rows = int(facts.diagnostics.get("plan", {}).get("available", n_search))
     stated = [Fact("rows", n_search), Fact("rows", n_held_out, rows="held-out")]
-    text = f"Rows: {n_rows:,}."
+    text = f"Rows: {facts.n_rows:,}."
     if facts.is_constant:
         return Sentence(text, stated)
     search_rows = f"{n_search:,} of them (search rows)"
-    if n_search == n_rows:
+    if n_search == facts.n_rows:
         search_rows = "all of them"
     if n_held_out > 0:
+        measured = "% described and rows stray" if facts.is_effect else "differences"
         text += (
-            f" Regions, curves and means come from {search_rows}; % described and rows stray from "
+            f" Regions, curves and means come from {search_rows}; {measured} from "
             f"{n_held_out:,} others, set aside before the search (held-out rows)."
         )
     else:
@@ -1101,14 +1088,19 @@ def _rows(facts: FitFacts) -> Sentence:
     clipped = facts.diagnostics.get("scale", {}).get("clipped", 0.0)
     if clipped > 0.0:
         text += f" {share(clipped)} of the predictions lie on an end of the scale and are read beside it."
-    n_unused = n_rows - n_search - n_held_out
+    n_unused = facts.n_rows - n_search - n_held_out
     if n_unused > 0:
         text += f" {n_unused:,} were not used."
-    errors = facts.fitted.errors
-    if errors is not None and errors.overall > 0.0 and facts.outcome == "regions":
-        whose = "the rows of holdout=" if errors.rows == "given" else "these rows"
-        text += f" {name_of_errors(errors.measure)} of the model is that on {whose}"
-        text += (
-            "." if whose != "these rows" else "; if the model was trained on them, it is too small."
-        )
     return Sentence(text, stated)
+
+
+def _rows_of_errors(facts: FitFacts) -> Sentence:
+    """On which rows the errors are that the tree shows; empty where it shows none."""
+    errors = facts.fitted.errors
+    if errors is None or errors.overall == 0.0 or facts.outcome != "regions":
+        return NOTHING
+    where = "these rows; if the model was trained on them, it is too small"
+    if errors.rows == "given":
+        where = "the rows of holdout="
+    text = f"{name_of_errors(errors.measure)} of the model is that on {where}."
+    return Sentence(text, [Fact("rows", facts.n_held_out_rows, rows="held-out")])
