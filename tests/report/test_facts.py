@@ -72,6 +72,25 @@ def test_the_tree_has_the_figures_of_the_nodes(report):
         assert set(node["regions"]) <= set(nodes[node["parent"]]["regions"])
 
 
+def test_on_any_scale_means_are_those_of_the_prediction(X):
+    """Effects may be compared as log-odds; the mean of a region is a probability in tree, facts and card."""
+
+    class Late:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            late = 1 / (1 + np.exp(-interacting(X)))
+            return np.column_stack([1 - late, late])
+
+    rows = pd.concat([X] * 2, ignore_index=True) + np.linspace(0, 0.01, 2 * len(X))[:, None]
+    told = gx.explain(Late(), rows, scale="log-odds", max_depth=1)
+    leaves = [node["mean"] for node in told.facts["nodes"] if node["region"] is not None]
+    assert len(leaves) > 1
+    means = told.granite.partition_.frame()["mean_prediction"].tolist()
+    assert [region["mean"] for region in told.facts["regions"]] == leaves == means
+    assert 0 < min(means) < max(means) < 1
+
+
 @pytest.mark.parametrize(("max_grid", "off"), [(None, 1e-4), ("auto", 0.02)])
 def test_importances_are_those_of_the_explanations(X, max_grid, off):
     """Exactly at all values; at sixteen values of each column to two in a hundred."""
@@ -160,7 +179,7 @@ def test_the_models_of_these_tests_interact():
 def test_the_report_says_which_rows_are_which(large):
     told, _ = large
     about = " ".join(told.facts["about"])
-    assert "come from 600 of 900 rows (search rows)" in about
+    assert "Rows: 900. Regions, curves and means come from 600 of them (search rows)" in about
     assert "from 300 others, set aside before the search (held-out rows)" in about
 
 

@@ -77,6 +77,7 @@ class Asked:
             *finding.notes,
             finding.stability,
             finding.rows,
+            finding.rows_of_errors,
         )
         for region in range(len(self.g.partition_)):
             yield from region_sentences(self.facts, region, self.output)

@@ -86,37 +86,40 @@ class Report:
         began: float | None = None,
     ) -> None:
         self.granite = granite
-        self._parts: dict[str, Report] = {}
-        self._page = ""
+        self.facts: dict[str, Any]
+        self._parts = {"": self}
         began = time.perf_counter() if began is None else began
-        if vars(granite).get("outputs_"):
-            has_events = fitted_view(granite, several=True).result.model.is_survival
-            for number, name in enumerate(granite.outputs_):
-                target = y
-                if not has_events and np.ndim(y) == 2:
-                    target = np.asarray(y)[:, number]
-                self._parts[str(name)] = Report(
-                    granite.of_output(name),
-                    X,
-                    target,
-                    unit=unit,
-                    test=test,
-                    rows=rows,
-                    title=str(name),
-                )
-            self.facts: dict[str, Any] = {
-                "title": title or f"{len(granite.outputs_)} outputs in the same regions",
-                "opening": str(granite).partition("\n")[0],
-                "outputs": {name: report.facts for name, report in self._parts.items()},
-            }
-            self._picture = _picture_of_outputs(granite, X)
+        if not vars(granite).get("outputs_"):
+            with one_blas_thread():
+                source = Source(granite, X, y, unit)
+                self.facts = facts_of(source, title, test, rows, began)
+                sections = sections_of(source, self.facts)
+                self._document = document_of(source, self.facts, sections)
+                self._page = render(source, self.facts, opening(source, self.facts), sections)
+            self._said = source.finding.headline
             return
-        with one_blas_thread():
-            source = Source(granite, X, y, unit)
-            self.facts = facts_of(source, title, test, rows, began)
-            sections = sections_of(source, self.facts)
-            self._document = document_of(source, self.facts, sections)
-            self._page = render(source, self.facts, opening(source, self.facts), sections)
+        self._parts = {}
+        has_events = fitted_view(granite, several=True).result.model.is_survival
+        for number, name in enumerate(granite.outputs_):
+            target = np.asarray(y)[:, number] if np.ndim(y) == 2 and not has_events else y
+            self._parts[str(name)] = Report(
+                granite.of_output(name),
+                X,
+                target,
+                unit=unit,
+                test=test,
+                rows=rows,
+                title=str(name),
+            )
+        self._said = str(granite).partition("\n")[0]
+        self.facts = {
+            "title": title or f"{len(granite.outputs_)} outputs in the same regions",
+            "opening": self._said,
+            "outputs": {name: report.facts for name, report in self._parts.items()},
+        }
+        pages = {name: report.html() for name, report in self._parts.items()}
+        picture = _picture_of_outputs(granite, X)
+        self._page = render_outputs(self.facts["title"], self._said, pages, picture)
 
     def show(self) -> None:
         """Show the page: in the notebook if this is one, otherwise in the browser."""
@@ -130,41 +133,30 @@ class Report:
 
     def __str__(self) -> str:
         """The report as text for a terminal."""
-        if self._parts:
-            return "\n\n".join(str(report) for report in self._parts.values())
-        return self._document.text(WIDTH)
+        return "\n\n".join(report._document.text(WIDTH) for report in self._parts.values())
 
     def __repr__(self) -> str:
         """The first sentence."""
-        said = self.facts["opening"] if self._parts else self.facts["finding"]["headline"]
-        return f"<Report: {plain(said)}>"
+        return f"<Report: {plain(self._said)}>"
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """One self-contained page; also written to ``path``, replacing what is there at once."""
-        page = self._page
-        if self._parts:
-            pages = {name: report.html() for name, report in self._parts.items()}
-            opening_text = self.facts["opening"]
-            page = render_outputs(self.facts["title"], opening_text, pages, self._picture)
-        return _written(page, path)
+        return _written(self._page, path)
 
     def json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The facts as JSON; also written to ``path``, replacing what is there at once."""
-        # JSON has no word for numbers that are not finite.
-        finite = json.loads(json.dumps(self.facts), parse_constant=lambda _: None)
-        text = json.dumps(finite, ensure_ascii=False, allow_nan=False, indent=1)
+        text = json.dumps(self.facts, ensure_ascii=False, allow_nan=False, indent=1)
         escaped = _ESCAPED_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         return _written(f"{escaped}\n", path)
 
     def markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """The report in Markdown, for a model card; also written to ``path``."""
-        if self._parts:
-            return _written("\n".join(part.markdown() for part in self._parts.values()), path)
-        title, *others = self._document.blocks
-        text = (
-            f"# {title.as_markdown()}\n\n{Document([*others, made_block(self.facts)]).markdown()}\n"
-        )
-        return _written(text, path)
+        texts = []
+        for report in self._parts.values():
+            title, *others = report._document.blocks
+            body = Document([*others, made_block(report.facts)]).markdown()
+            texts.append(f"# {title.as_markdown()}\n\n{body}\n")
+        return _written("\n".join(texts), path)
 
     def frame(self) -> Any:
         """One line for each scope and set, in the library of X: both sides and their disagreement.
@@ -173,14 +165,15 @@ class Report:
         them. first and second are importances: root mean squares of local effects, the number
         itself for sensitivity and risk.
         """
-        keys = _FRAME_KEYS
-        lines = list(_frame_lines(self.facts)) if not self._parts else []
-        if self._parts:
-            keys = f"output {keys}"
-            for name, report in self._parts.items():
-                lines += [(name, *line) for line in _frame_lines(report.facts)]
         like = fitted_view(self.granite, several=True).result.table
-        return framed(keys, lines, like)
+        lines = [
+            (name, *line)
+            for name, report in self._parts.items()
+            for line in _frame_lines(report.facts)
+        ]
+        if "outputs" in self.facts:
+            return framed(f"output {_FRAME_KEYS}", lines, like)
+        return framed(_FRAME_KEYS, [line[1:] for line in lines], like)
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own: neither style nor script reaches the notebook (S16)."""
