@@ -96,7 +96,7 @@ class Report:
                 sections = sections_of(source, self.facts)
                 self._document = document_of(source, self.facts, sections)
                 self._page = render(source, self.facts, opening(source, self.facts), sections)
-            self._said = source.finding.headline
+            self._said: str = source.finding.headline
             return
         self._parts = {}
         has_events = fitted_view(granite, several=True).result.model.is_survival
