@@ -38,8 +38,13 @@ def page() -> str:
     text += [*_in_short(tables), ""]
     text += _csv_table(
         "**Regions in noise**: percent of additive samples in which any region was found (standard error). First by "
-        "rows, then by kind of columns, then with 5, 20 and 100 clusters of 300 rows together.",
+        f"rows, then by kind of columns, then with {_clusters(tables['size'])} together.",
         list(_false_regions(tables["size"])),
+    )
+    text += _csv_table(
+        "**Power**: percent of samples in which regions were found where an interaction and a dependence are planted in "
+        "six columns (standard error).",
+        list(_power(tables.get("power", []))),
     )
     text += _csv_table(
         "**600 rows or more**, judged on held-out rows: bias in points (standard error), and how often the 95% "
@@ -131,6 +136,33 @@ def _false_regions(lines: list[Line]) -> Iterable[Line]:
         clustered = [line for line in of_question if line["clusters"] != "–"]
         row["clusters"] = _with_error([(line[FALSE], line["samples"]) for line in clustered])
         yield row
+
+
+def _clusters(lines: list[Line]) -> str:
+    """The numbers of clusters, and of how many rows: "5, 10 and 20 clusters of 1,000 and 3,000 rows"."""
+    with_clusters = [line for line in lines if line["clusters"] != "–"]
+    clusters = sorted({line["clusters"] for line in with_clusters})
+    sizes = sorted({line["rows"] for line in with_clusters})
+    return f"{_listed(clusters)} clusters of {_listed(sizes)} rows"
+
+
+def _listed(numbers: list[int]) -> str:
+    *others, last = [f"{number:,}" for number in numbers]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _power(lines: list[Line]) -> Iterable[Line]:
+    """A line for each question and strength: how often regions were found, by rows."""
+    for question in dict.fromkeys(line["question"] for line in lines):
+        of_question = [line for line in lines if line["question"] == question]
+        for strength in dict.fromkeys(line["strength"] for line in of_question):
+            row: Line = {"question": question, "strength": strength}
+            for line in of_question:
+                if line["strength"] == strength:
+                    row[f"{line['rows']:,} rows"] = _with_error(
+                        [(line["found, %"], line["samples"])]
+                    )
+            yield row
 
 
 def _with_error(shares: list[tuple[str, float]]) -> str:

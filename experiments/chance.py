@@ -1,4 +1,4 @@
-"""How sure the printed numbers are: false regions, coverage of intervals, bias on small tables.
+"""How sure the printed numbers are: false regions, power, coverage of intervals, bias on small tables.
 
 ``python -m experiments.chance --workers 16 --minutes 8 --out chance.json`` runs it as a whole; every
 sample is one default fit. Samples come in rounds, one of every case a round, until the time is over,
@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,11 @@ FRESH_OF_INTERVALS = (
     18_000  # whether an interval holds it: their error must be small beside the interval
 )
 FRESH_OF_BIKE = 9000  # of the 17,379 rows of bike rentals, for the same
-CLUSTERS = (5, 20, 100)
+CLUSTERS = (5, 10, 20)
+SAMPLED = ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk", "coe")
+"""Questions whose budget of model rows buys fewer rows than there are."""
+STRENGTHS = (0.1, 0.2, 0.3, 0.5)  # of a planted interaction and dependence
+POWER_COLUMNS = 6  # more than have exact Shapley values in the budget
 QUICK_ROUNDS = 1
 
 
@@ -42,7 +47,7 @@ class Case:
 
     Attributes
     ----------
-    table : "size", "coverage" or "small tables"
+    table : "size", "power", "coverage" or "small tables"
     data : str
         Where rows come from: a kind of independent columns, "toy", "heavy errors", "bike".
     question : str
@@ -51,6 +56,8 @@ class Case:
         Clusters of rows; 0: every row stands for itself.
     samples : int
         Fits a round.
+    strength : float
+        Of what is planted, where power is measured.
     """
 
     table: str
@@ -59,11 +66,13 @@ class Case:
     n_rows: int
     n_clusters: int = 0
     samples: int = 1
+    strength: float = 0.0
 
     @property
     def name(self) -> str:
-        """Table, data, question, rows and clusters."""
-        return f"{self.table}, {self.data}, {self.question}, {self.n_rows}, {self.n_clusters}"
+        """Table, data, question, rows, clusters and strength."""
+        sizes = f"{self.n_rows}, {self.n_clusters}, {self.strength}"
+        return f"{self.table}, {self.data}, {self.question}, {sizes}"
 
 
 def cases(quick: bool) -> list[Case]:
@@ -80,24 +89,29 @@ def cases(quick: bool) -> list[Case]:
 def _all_cases(quick: bool) -> Iterator[Case]:
     if quick:
         yield Case("size", "independent", "mplot-pdp", 60)
+        yield Case("power", "planted", "sage-risk", 1000, strength=0.8)
         yield Case("coverage", "toy", "ice-pdp", 600)
         yield Case("small tables", "toy", "pfi-risk", 150)
         return
     for question in gx.questions():
         yield Case("size", "independent", question, 60, samples=3)
         yield Case("size", "independent", question, 200, samples=2)
-        if question not in DEAR:
-            yield Case("size", "independent", question, 1000)
+        for n_rows in (1000, 3000):
+            yield Case("size", "independent", question, n_rows)
+    for question in (*SAMPLED, "pfi-risk", "mplot-pdp"):
+        for strength in STRENGTHS:
+            for n_rows in (1000, 3000):
+                yield Case("power", "planted", question, n_rows, strength=strength)
     for question in QUESTIONS:
-        yield Case("size", "independent", question, 3000)
         for n_clusters in CLUSTERS:
-            yield Case("size", "independent", question, 300, n_clusters, samples=3)
+            for n_rows in (1000, 3000):
+                yield Case("size", "independent", question, n_rows, n_clusters)
             yield Case("coverage", "toy", question, 1000, n_clusters)
         for n_rows in (600, 1000, 3000):
             yield Case("coverage", "toy", question, n_rows)
             yield Case("coverage", "bike", question, n_rows)
         for n_rows in (150, 300, 500):
-            yield Case("small tables", "bike", question, n_rows, samples=3 if n_rows == 150 else 2)
+            yield Case("small tables", "bike", question, n_rows, samples=2 if n_rows == 150 else 1)
     for n_rows in (1000, 3000):
         yield Case("coverage", "heavy errors", "pfi-risk", n_rows)
     for question in gx.questions():
@@ -133,6 +147,21 @@ def additive(X: Any) -> Any:
     """A model without interactions."""
     slopes = np.linspace(1.0, 0.2, X.shape[1])
     return X @ slopes + np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2
+
+
+def planted_rows(strength: float, n_rows: int, rng: np.random.Generator) -> Any:
+    """Columns of which the third depends on the first where the second is above 0."""
+    X = rng.normal(size=(n_rows, POWER_COLUMNS))
+    correlation = min(1.5 * strength, 0.9)
+    dependent = correlation * X[:, 0] + np.sqrt(1.0 - correlation**2) * X[:, 2]
+    X[:, 2] = np.where(X[:, 1] > 0, dependent, X[:, 2])
+    return X
+
+
+def planted_model(X: Any, strength: float) -> Any:
+    """Six columns, and an interaction of the first two."""
+    slopes = np.where(np.arange(POWER_COLUMNS) < 3, 1.0, 0.5)
+    return X @ slopes + strength * X[:, 0] * np.sign(X[:, 1])
 
 
 def toy_model(X: Any) -> Any:
@@ -206,6 +235,10 @@ def draw(case: Case, seed: int) -> Sample:
             clusters = np.arange(case.n_rows) % case.n_clusters
             X[:, 0] += rng.normal(size=case.n_clusters)[clusters]
         return Sample(additive, X, additive(X) + rng.normal(size=case.n_rows), clusters, None, None)
+    if case.table == "power":
+        X = planted_rows(case.strength, case.n_rows, rng)
+        model = partial(planted_model, strength=case.strength)
+        return Sample(model, X, model(X) + rng.normal(size=case.n_rows), None, None, None)
     X, clusters = toy_rows(case.n_rows, case.n_clusters, rng)
     # Clusters of the truth are many: what holds for rows of any cluster.
     fresh_X, _ = toy_rows(n_fresh, n_fresh if case.n_clusters else 0, rng)
@@ -232,10 +265,13 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
         )
         found: dict[str, Any] = {
             "regions": len(g.partition_),
-            "seconds": time.process_time() - began,
+            "seconds": round(time.process_time() - began, 2),
         }
         if case.table == "size":
             found["columns"] = kind_of_columns(seed)
+            return found
+        if case.table == "power":
+            found["search rows"] = len(g.diagnostics_["rows"]["search"])
             return found
         told = g.estimate_
         truth = g.evaluate(sample.fresh_rows, sample.fresh_y).estimate
@@ -297,6 +333,11 @@ def summary(case: Case, samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
             of_kind = [sample["columns"] == kind for sample in samples]
             line[f"{kind} columns"] = _percent(found[of_kind])
         return line
+    if case.table == "power":
+        line["strength"] = case.strength
+        line["search rows"] = max(sample["search rows"] for sample in samples)
+        line["found, %"] = _percent(np.array([sample["regions"] > 1 for sample in samples]))
+        return line
     divided = [sample for sample in samples if sample["regions"] > 1]
     line["with regions"] = len(divided)
     line["share left, bias in points"] = _bias(divided, "remaining")
@@ -350,7 +391,8 @@ def tables(found: dict[Case, list[dict[str, Any]]]) -> dict[str, list[dict[str, 
     """The lines of every table."""
     by_table: dict[str, list[dict[str, Any]]] = {}
     for case, samples in found.items():
-        by_table.setdefault(case.table, []).append(summary(case, samples))
+        if samples:
+            by_table.setdefault(case.table, []).append(summary(case, samples))
     return by_table
 
 
@@ -359,6 +401,11 @@ WORDS = {
         "Percent of samples with more than one region although the model is additive and the columns are "
         "independent (normal, heavy-tailed, binary and mixed in turn; level 95 %). With clusters, rows of a "
         "cluster share a part of the first column."
+    ),
+    "power": (
+        "Percent of samples with more than one region where an interaction and a dependence of some strength are "
+        "planted in six columns: questions that search fewer rows than there are, and two that take all. More rows "
+        "never find less."
     ),
     "coverage": (
         "Default fits that hold a third of the rows out, against 18,000 fresh rows (bike rentals: 9,000): bias of the "
@@ -401,7 +448,7 @@ def join(files: Sequence[Path]) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """From the command line: tables as JSON, and in words on the screen."""
     parser = argparse.ArgumentParser(prog="python -m experiments.chance", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a smoke test: three cases, one round")
+    parser.add_argument("--quick", action="store_true", help="a smoke test: four cases, one round")
     parser.add_argument("--workers", type=int, default=-1, help="processes; -1: all cores")
     parser.add_argument("--minutes", type=float, default=8.0, help="begin no round after these")
     parser.add_argument("--rounds", type=int, help="so many rounds, however long they take")
@@ -424,7 +471,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     samples = [{**asdict(case), "samples": results} for case, results in found.items()]
     record = {"seconds": seconds, "tables": lines, "seconds_of_a_fit": cpu, "samples": samples}
-    options.out.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
+    options.out.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
     for name, rows in lines.items():
         print(f"\n{name}")
         for row in rows:
