@@ -21,6 +21,7 @@ PAGE = ROOT / "docs" / "compare.rst"
 IMAGES = ROOT / "docs" / "images"
 MEASURED = ROOT / "experiments" / "results" / "peers.json"
 CURVES = ROOT / "experiments" / "results" / "curves.json"
+SCALE = ROOT / "experiments" / "results" / "scale.json"
 sys.path.insert(0, str(ROOT))
 
 from experiments.peer_summary import OURS, SHORT, Summary, summarize  # noqa: E402
@@ -89,6 +90,7 @@ def page(summary: Summary) -> str:
     head = HEAD.format(models=len(summary.pairs), version=version)
     in_short = IN_SHORT.format(medians=_medians(summary), against=summary.against_others())
     parts = [head, in_short, _section("How many curves", _curves())]
+    parts.append(_section("Another scale instead of regions", _scale()))
     parts.append(_section("What is described", _described(summary)))
     parts.append(_figure("compare-pieces.png", "Variance described against what there is to read"))
     parts.append(_figure("compare-model_rows.png", "Variance described against model rows"))
@@ -112,6 +114,13 @@ def _curves() -> str:
     data = json.loads(CURVES.read_text(encoding="utf-8"))["data"]
     words = data["words"].replace("`", "``")
     return f"{_csv_table(words, data['lines'])}\n{data['against_effector']}\n"
+
+
+def _scale() -> str:
+    """Where one curve per feature on log-odds or logs does what regions do."""
+    data = json.loads(SCALE.read_text(encoding="utf-8"))["data"]
+    words = data["words"].replace("`", "``")
+    return f"{data['sentences']}\n\n{_csv_table(words, data['lines'])}\n"
 
 
 def _medians(summary: Summary) -> str:

@@ -27,4 +27,5 @@ NAMES = (
     "conditional",
     "peers",
     "curves",
+    "scale",
 )

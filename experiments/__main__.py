@@ -20,8 +20,8 @@ RESULTS = HOME / "results"
 ABOUT = """Every table and figure of Herbinger et al., *GRANITE* (AISTATS 2026), by one command each, with the paper's
 number beside ours. `make experiments` runs all, `make experiment NAME=…` one. Each experiment is a short script on the
 public interface; its numbers are in `results/NAME.json`. This page is assembled from them.
-But for "Chance" they were measured with version 0.2.0, before the numeric core was written anew: fits of the paper's
-algorithm are the same now, noise bars, intervals and some refined trees are not (CHANGELOG.md)."""
+But for "Chance", "Curves" and "Scale" they were measured with version 0.2.0, before the numeric core was written anew:
+fits of the paper's algorithm are the same now, noise bars, intervals and some refined trees are not (CHANGELOG.md)."""
 QUICK = HOME / ".cache" / "quick"  # the small variant never replaces the results
 
 

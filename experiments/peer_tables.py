@@ -379,6 +379,16 @@ def _gaussian_process(X: pd.DataFrame, y: pd.Series, classify: bool, seed: int) 
     return make_pipeline(_indicators(X), process).fit(X, y)
 
 
+def _logistic(X: pd.DataFrame, y: pd.Series, classify: bool, seed: int) -> Any:
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(_indicators(X), SimpleImputer(), LogisticRegression(max_iter=500)).fit(
+        X, y
+    )
+
+
 def _codes(X: pd.DataFrame) -> Any:
     """Levels as numbers, for forests."""
     from sklearn.compose import make_column_transformer
@@ -408,6 +418,7 @@ MODELS: dict[str, Callable[..., Any]] = {
     "neural network": _network,
     "support vectors": _support_vectors,
     "Gaussian process": _gaussian_process,
+    "logistic regression": _logistic,
 }
 SMOOTH = ("neural network", "support vectors", "Gaussian process", "formula")
 

@@ -45,5 +45,12 @@ print(gx.Granite(toy.model, "pfi-risk").fit(toy.X, y))
 print(gx.Granite(toy.model, ["ice-pdp", "mplot-pdp"]).fit(toy.X))
 
 # %%
+# **On which scale?** A product has an interaction; its logarithm is a sum and needs no regions. For
+# probabilities the scale is ``"log-odds"``.
+
+positive = gx.datasets.make_toy(n=1000).X.abs() + 0.5
+print(gx.Granite(lambda X: X["x1"] * X["x2"], scale="log").fit(positive))
+
+# %%
 # **In short.** Interactions: ``ice-pdp``, ``sobol``, ``pfi-risk``. Dependent features:
 # ``mplot-pdp``, ``cfi-pfi``. The page on the algebra of explanations lists them all.

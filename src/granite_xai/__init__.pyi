@@ -50,6 +50,7 @@ from .displays.tree import PartitionDisplay as PartitionDisplay
 from .estimator import Granite as Granite
 from .fitting.stability import Stability as Stability
 from .inference.estimate import Estimate as Estimate
+from .inference.model_errors import ModelErrors as ModelErrors
 from .models.survival import outputs as outputs, survival as survival
 from .regions import Partition as Partition, Region as Region, Rule as Rule
 from .report import Report as Report, explain as explain

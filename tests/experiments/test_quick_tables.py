@@ -21,6 +21,7 @@ from experiments import (
     originals,
     rows,
     scalability,
+    scale,
     simulated,
     trees,
 )
@@ -220,3 +221,13 @@ def test_rows_tells_every_table_and_finds_the_planted_step():
     assert all(0.0 < line["objective on fresh rows"] < 0.4 for line in by_way.values())
     assert by_way["default"]["model rows"] < by_way["500 rows, all values"]["model rows"]
     assert [line["100 rows"] for line in found.data["false regions"]] == [0.0, 0.0]
+
+
+@pytest.mark.slow
+def test_a_logistic_regression_of_two_classes_needs_no_region_on_log_odds():
+    line = scale.measure("cancer", scale.LOGISTIC)
+    assert line["regions"] > 1 == line["regions there"]
+    assert line["one curve there"] > 0.99 > line["in regions"] > line["one curve"]
+    text = scale.result_of([line]).text
+    assert "for 1 of 1 classifiers" in text
+    assert "| cancer | logistic regression | 213 |" in text

@@ -61,7 +61,8 @@ class ShownFeature(NamedTuple):
     def spread(self) -> float:
         """How far the means of an output lie apart, in the region and output where that is most."""
         means = self.means[1:] if len(self.means) > 1 else self.means
-        return float(np.max(np.nanmax(means, axis=2) - np.nanmin(means, axis=2)))
+        known = means[~np.isnan(means).all(axis=2)]  # a region may lack every value
+        return float(np.max(np.nanmax(known, axis=1) - np.nanmin(known, axis=1), initial=0.0))
 
 
 @dataclass(eq=False)

@@ -53,6 +53,13 @@ class Scale:
         return self.name == "response"
 
     @property
+    def phrase(self) -> str:
+        """Where effects are compared, as part of a sentence: "on the log-odds scale"; empty for the response."""
+        if self.is_response:
+            return ""
+        return f"on the {self.name}" if self.own else f"on the {self.name} scale"
+
+    @property
     def is_bounded(self) -> bool:
         """Whether some predictions may lie on an end of the scale."""
         return self.name in _ENDS and not self.reads_margin
@@ -86,7 +93,7 @@ class Scale:
             return f"log-odds of {what.removeprefix('probability of ')}"
         if self.name in _TRANSFORMS:
             return f"{self.name} of the {what}"
-        return f"{what} on its {self.name}"
+        return f"{what} {self.phrase}"
 
     def read(self, predictions: FloatArray) -> FloatArray:
         """Predictions as numbers on the scale."""
@@ -119,7 +126,7 @@ SCALES = {
     "log": Scale("log", clips=(SMALLEST, 0.0)),
     "log-log": Scale("log-log", clips=(SMALLEST, NEAR_ONE)),
 }
-OWN_SCALE = "own scale"
+OWN_SCALE = "given scale"
 
 
 def read_scale(scale: Any) -> Scale:

@@ -334,13 +334,18 @@ def _finding(facts: FitFacts, output: OutputWords) -> Sentence:
 def _no_regions_needed(facts: FitFacts, described: Described, output: OutputWords) -> Sentence:
     """That one curve per feature on another scale describes as much as the regions do."""
     n_regions = len(facts.fitted.partition)
-    on_output = "the probability" if output.unit.probability else "the prediction"
+    on_output = _own_scale(output)
     return Sentence(
         f"No regions needed on the {described.other_scale} scale: one curve per feature describes "
-        f"{share(described.on_other_scale)} of the model there ({n_regions} regions on {on_output}: "
+        f"{share(described.on_other_scale)} of the model ({n_regions} regions on {on_output}: "
         f"{share(described.in_regions)}).",
         [*_described_facts(described), _on_other_scale(described), _n_regions(facts)],
     )
+
+
+def _own_scale(output: OutputWords) -> str:
+    """What regions are of where they are not those of another scale."""
+    return "the probability" if output.unit.probability else "the prediction"
 
 
 def _on_other_scale(described: Described) -> Fact:
@@ -349,8 +354,8 @@ def _on_other_scale(described: Described) -> Fact:
 
 def _on_scale(facts: FitFacts) -> str:
     """On which scale effects are compared, where that is not the prediction's own."""
-    scale = facts.fitted.model.scale
-    return "" if scale.is_response else f" on the {scale.name} scale".replace("the own", "its own")
+    phrase = facts.fitted.model.scale.phrase
+    return f" {phrase}" if phrase else ""
 
 
 def _doubt_about_all(facts: FitFacts) -> Sentence:
@@ -532,20 +537,33 @@ def _errors(facts: FitFacts) -> Sentence:
         (figure for figure in errors.of_regions if figure.stands_out),
         key=lambda figure: -figure.ratio,
     )
+    if not standing_out:
+        return NOTHING
+    level = facts.fitted.level
     parts = []
-    stated = []
-    for figure in standing_out:
+    told = ""
+    for figure in standing_out[:MOST_BY_RULE]:
         rule = facts.fitted.partition[figure.region].rule
         where = f"where {rule_in_sentence(rule, facts.vocabulary)}"
-        of_output = "" if figure.output is None else f" of {plain(str(figure.output))}"
-        value = f"{name_of_errors(errors.measure)} {amount(figure.value)}"
-        if not math.isnan(figure.low):
-            value += f", interval {amount(figure.low)} to {amount(figure.high)}"
-        parts.append(f"{figure.ratio:.1f} times as large{of_output} {where} ({value})")
-        stated.append(Fact("error", figure.value, regions=(figure.region,), rows=errors.rows))
-    if not parts:
-        return NOTHING
-    return Sentence(f"Errors of the model are {word_list(parts)} as elsewhere.", stated)
+        of_output = "" if figure.output is None else f" for {plain(str(figure.output))}"
+        value = amount(figure.value)
+        if level is not None and not math.isnan(figure.low):
+            value += f", {100 * level:g}% interval {amount(figure.low)}–{amount(figure.high)}"
+        size = f"{figure.ratio:.1f} times as large{of_output} "
+        parts.append(f"{'' if size == told else size}{where} ({value})")
+        told = size
+    named = {figure.region for figure in standing_out[:MOST_BY_RULE]}
+    n_more = len({figure.region for figure in standing_out} - named)
+    if n_more:
+        parts.append(f"larger in {n_more} more region{'s' if n_more > 1 else ''}")
+    stated = [
+        Fact("error", figure.value, regions=(figure.region,), rows=errors.rows)
+        for figure in standing_out
+    ]
+    name = name_of_errors(errors.measure)
+    return Sentence(
+        f"Compared with all other rows, the model's {name} is {word_list(parts)}.", stated
+    )
 
 
 def name_of_errors(measure: str) -> str:
@@ -620,12 +638,12 @@ def _described_sentence(facts: FitFacts) -> Sentence:
         return Sentence(f"{opening} ({basis}).", stated[:1])
     text = f"{opening}; in {len(facts.fitted.partition)} regions, {in_regions} ({basis})."
     if described.needs_no_regions_there:
-        text += f' With scale="{described.other_scale}" the model is explained there.'
+        text += f' Fit with scale="{described.other_scale}" to read the model on that scale.'
     elif described.helps_on_other_scale:
         stated.append(_on_other_scale(described))
         text += (
-            f" On the {described.other_scale} scale one curve per feature describes "
-            f'{share(described.on_other_scale)} by itself: scale="{described.other_scale}".'
+            f" On the {described.other_scale} scale, one curve per feature describes "
+            f'{share(described.on_other_scale)} without regions: scale="{described.other_scale}".'
         )
     are_pairs = isinstance(facts.question.first.influence, Interactions)
     if described.in_regions <= described.overall:
@@ -762,7 +780,9 @@ def _details(facts: FitFacts, output: OutputWords) -> Sentence:
     sentences = []
     described = facts.described
     if described is not None and described.needs_no_regions_there:
-        sentences.append(_finding(facts, output))
+        finding = _finding(facts, output)
+        text = f"The regions shown are those of {_own_scale(output)}: {finding[:1].lower()}{finding[1:]}"
+        sentences.append(Sentence(text, finding.facts))
     features = facts.dependence.features
     if features and features[0] in facts.curves.labels:
         sentences.append(_main_feature(facts, facts.curves.of(features[0]), output))
@@ -1082,12 +1102,15 @@ def _rows(facts: FitFacts) -> Sentence:
         text += f" Regions, curves and figures come from {search_rows}."
     if _on_scale(facts):
         text += (
-            f" Effects are compared and added up{_on_scale(facts)}, rows stray is in its units; means, curves and % "
-            "described are those of the prediction."
+            f" Effects are compared and added up{_on_scale(facts)}, and rows stray is in its units; means, curves and "
+            "% described are of the predictions themselves."
         )
     clipped = facts.diagnostics.get("scale", {}).get("clipped", 0.0)
     if clipped > 0.0:
-        text += f" {share(clipped)} of the predictions lie on an end of the scale and are read beside it."
+        text += (
+            f" {share(clipped)} of the predictions lie at an end of the scale, where it is infinite; they are read as "
+            "slightly inside."
+        )
     n_unused = facts.n_rows - n_search - n_held_out
     if n_unused > 0:
         text += f" {n_unused:,} were not used."
@@ -1099,8 +1122,9 @@ def _rows_of_errors(facts: FitFacts) -> Sentence:
     errors = facts.fitted.errors
     if errors is None or errors.overall == 0.0 or facts.outcome != "regions":
         return NOTHING
-    where = "these rows; if the model was trained on them, it is too small"
+    rows = "search and held-out rows" if facts.n_held_out_rows else "search rows"
+    where = f"the {rows}, and too small if it was trained on them"
     if errors.rows == "given":
-        where = "the rows of holdout="
-    text = f"{name_of_errors(errors.measure)} of the model is that on {where}."
+        where = "the rows passed as holdout"
+    text = f"{name_of_errors(errors.measure)} is the model's error on {where}."
     return Sentence(text, [Fact("rows", facts.n_held_out_rows, rows="held-out")])
