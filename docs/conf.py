@@ -48,6 +48,8 @@ _EXAMPLES = [
     "plot_interactions_of_order_two.py",
     "plot_groups.py",
     "plot_classification.py",
+    "plot_scale.py",
+    "plot_where_it_errs.py",
     "plot_survival.py",
     "plot_horizons.py",
     "plot_concepts.py",
