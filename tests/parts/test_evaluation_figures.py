@@ -18,15 +18,21 @@ RNG = np.random.default_rng(11)
 X = RNG.normal(size=(120, 3))
 
 
-def evaluation(regional, by_region, **figures):
+def evaluation(regional, by_region, below_noise_floor=False, **figures):
     regional = np.array(regional)
     return Evaluation(
         rules=("a ≤ 0", "a > 0"),
+        titles=("a ≤ 0", "a > 0"),
         counts=(30, 10),
         regional=regional,
         by_region=np.array(by_region),
         disagreement=float(regional.sum()),
         table=read_table(X, missing="error"),
+        figures=None,
+        is_effect=True,
+        unit=None,
+        below_noise_floor=below_noise_floor,
+        estimate=None,
         **figures,
     )
 

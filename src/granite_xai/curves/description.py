@@ -7,7 +7,7 @@ form in the joins that are made, so that they are chosen from sums of products, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -35,7 +35,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.values import Cells
 from granite_xai.inference.estimate import Predicted, described_share
 from granite_xai.inference.nodes import NO_NODE, tree_places
-from granite_xai.models import RESPONSE, Scale
+from granite_xai.models import RESPONSE, SCALES, Scale
 from granite_xai.regions import Partition
 from granite_xai.tables import Column, Table
 
@@ -353,6 +353,16 @@ class CurveMaker:
         predictions = np.asarray(self.scale.back(values))
         return np.clip(predictions, 0.0, 1.0) if self.is_probability else predictions
 
+    def on_scale(self, scale: Scale) -> CurveMaker:
+        """The same on another scale; between the values that stand for a column curves are straight there."""
+        return replace(
+            self,
+            evaluations=self.evaluations.on_scale(scale),
+            cells={position: replace(cells, curves=()) for position, cells in self.cells.items()},
+            scale=scale,
+            shared=0.0,
+        )
+
     def shared_curves(self, partition: Partition, regions: IntArray) -> SharedCurves:
         """The description in the regions of a partition, as it is told, kept and applied to other rows."""
         nodes = Nodes.of(partition)
@@ -549,3 +559,38 @@ class CurveMaker:
             at_standing = (shares @ matrix.values)[:, matrix.codes]
             residuals = residuals + of_curve * (curves[:, column.codes + 1] - at_standing)
         return np.asarray(residuals)
+
+
+def scale_to_try(makers: Sequence[CurveMaker], is_survival: bool) -> Scale | None:
+    """Log-odds where every kept prediction lies in [0, 1], the log where all are positive; otherwise none.
+
+    Parameters
+    ----------
+    makers : sequence of CurveMaker
+        One for each output that is explained.
+    is_survival : bool
+        Whether predictions are probabilities of survival: their scale is log-log.
+    """
+    kept = [
+        values + maker.evaluations.offset
+        for maker in makers
+        for values in (
+            maker.evaluations.f,
+            *(matrix.values for matrix in maker.evaluations.matrices.values()),
+        )
+    ]
+    lowest = min(float(values.min()) for values in kept)
+    highest = max(float(values.max()) for values in kept)
+    name = "log-log" if is_survival else "log-odds"
+    if highest > 1.0:
+        name = "log"
+    if lowest < 0.0 or (lowest == 0.0 and name == "log"):
+        return None
+    scale = SCALES[name]
+    low, high = scale.ends
+    distances = np.concatenate([np.minimum(v - low, high - v).ravel() for v in kept])
+    is_on_end = distances <= max(scale.clips)
+    if not is_on_end.any() or is_on_end.all():
+        return scale
+    half = float(distances[~is_on_end].min()) / 2
+    return replace(scale, clips=(half, half))

@@ -20,12 +20,7 @@ from granite_xai.evaluations.evaluations import Sample
 from granite_xai.evaluations.probe import probe
 from granite_xai.fitting.find import Path, Search, Task, path_of
 from granite_xai.fitting.fit_result import FitResult
-from granite_xai.fitting.judge import (
-    judge_by_other_rows,
-    judge_by_search_rows,
-    ledger_of,
-    trees_of_folds,
-)
+from granite_xai.fitting.judge import judge, ledger_of, trees_of_folds
 from granite_xai.fitting.plan import (
     Draft,
     answered_coalitions,
@@ -246,20 +241,22 @@ def _judged(result: FitResult, search: Search, held_out: Rows | None) -> FitResu
         regions = result.partition.apply(held_out.table)
         asked = [judging, *(judging.of_output(number) for number in range(len(result.outputs)))]
         judgements = [
-            judge_by_other_rows(of_output, answers, regions)
+            judge(of_output, answers, regions)
             for of_output, answers in zip(fits, asked, strict=True)
         ]
     else:
         trees = trees_of_folds(result, sample)
         judgements = [
-            judge_by_search_rows(of_output, of_output.sample or sample, trees) for of_output in fits
+            judge(of_output, of_output.sample or sample, trees=trees) for of_output in fits
         ]
     judged = []
     for of_output, judgement in zip(fits, judgements, strict=True):
         evaluations = (of_output.sample or sample).outputs
         nodes = tuple(
-            with_levels_of(figures, result.partition, result.regions, evaluations[question.output])
-            for figures, question in zip(judgement.nodes, of_output.questions, strict=True)
+            with_levels_of(
+                measured.figures, result.partition, result.regions, evaluations[question.output]
+            )
+            for measured, question in zip(judgement.measured, of_output.questions, strict=True)
         )
         judged.append(replace(of_output, estimate=judgement.estimate, nodes=nodes))
     joint, *others = judged

@@ -25,12 +25,8 @@ from granite_xai.base.numbers import OutputUnit, amount, count, share
 from granite_xai.base.parallel import one_blas_thread
 from granite_xai.base.text import ALL_ROWS, shortened
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.curves.description import CurveMaker, Nodes
-from granite_xai.curves.other_scale import (
-    on_scale as on_other_scale,
-    one_curve_per_feature,
-    scale_to_try,
-)
+from granite_xai.curves.description import CurveMaker, Nodes, scale_to_try
+from granite_xai.curves.shared import SharedCurves
 from granite_xai.evaluations.evaluations import Sample
 from granite_xai.fitting.find import Search
 from granite_xai.fitting.fit_result import FitResult
@@ -66,71 +62,43 @@ class Judgement(NamedTuple):
     estimate: Estimate | None  # None: there is no confidence level
     measured: tuple[MeasuredNodes, ...]  # one for each question
 
-    @property
-    def nodes(self) -> tuple[NodeFigures, ...]:
-        """The figures of each question."""
-        return tuple(of_question.figures for of_question in self.measured)
 
-
-def judge_by_other_rows(
-    result: FitResult, sample: Sample, regions: IntArray, kind: str = "held-out"
+def judge(
+    result: FitResult,
+    sample: Sample,
+    regions: IntArray | None = None,
+    kind: str = "held-out",
+    trees: Sequence[FoldTree] = (),
 ) -> Judgement:
-    """What other rows say of the regions, and of every node above them.
+    """What some rows say of the regions, and of every node above them.
 
     Parameters
     ----------
     result : FitResult
     sample : Sample
         The rows, with what the model said about them.
-    regions : array of shape (n_rows,)
-        Region of each row.
+    regions : array of shape (n_rows,), optional
+        Region of each row; None: these are the rows that searched, and give no interval.
     kind : "held-out", "given" or "fitting"
-        Which rows these are.
-    """
-    rows = JudgingRows(kind, regions, sample.rows.clusters)
-    return _judgement(result, sample, rows, partial(_described_by_rows, result, sample, regions))
-
-
-def judge_by_search_rows(
-    result: FitResult, sample: Sample, trees: Sequence[FoldTree] = ()
-) -> Judgement:
-    """What the rows that searched say; there is no interval, since they chose the regions.
-
-    Parameters
-    ----------
-    result : FitResult
-    sample : Sample
-        The rows that searched.
+        Which rows these are, where their regions are given.
     trees : sequence of FoldTree
-        Searched without a fold of the rows each: figures are then corrected by their optimism.
+        Searched without a fold of the rows each: figures of the rows that searched are then corrected by
+        their optimism.
     """
-    rows = JudgingRows("fitting", result.regions, sample.rows.clusters)
-    if not trees:
-        return _judgement(result, sample, rows, partial(_described_by_fit, result))
-    signs = Signs.drawn(sample.rows.clusters, result.settings.seed)
-    optimism = []
-    with one_blas_thread():
-        for question in result.questions:
-            evaluations = sample.outputs[question.output]
-            by_fold = [optimism_of_tree(question, evaluations, tree, signs) for tree in trees]
-            optimism.append(expected_optimism(by_fold, trees, evaluations.weights))
-    rows = rows._replace(kind="cross-validated")
-    return _judgement(result, sample, rows, partial(_described_by_folds, result, trees), optimism)
-
-
-def _judgement(
-    result: FitResult,
-    sample: Sample,
-    rows: JudgingRows,
-    described: Callable[[], DescribedShares],
-    optimism: Sequence[float] | None = None,
-) -> Judgement:
-    """The estimate and the figures of all nodes; the same random signs tell both what chance adds."""
     level = result.level
-    signs = None
-    if level is not None:
-        signs = Signs.drawn(rows.clusters, result.settings.seed)
-    are_others = rows.kind in ("held-out", "given")
+    clusters = sample.rows.clusters
+    # The same random signs tell the estimate and all nodes what chance adds.
+    signs = None if level is None else Signs.drawn(clusters, result.settings.seed)
+    if regions is not None:
+        described = partial(_described_by_rows, result, sample, regions)
+    elif trees:
+        kind = "cross-validated"
+        described = partial(_described_by_folds, result, trees)
+    else:
+        kind = "fitting"
+        described = partial(_described_by_fit, result)
+    rows = JudgingRows(kind, result.regions if regions is None else regions, clusters)
+    are_others = kind in ("held-out", "given")
     with one_blas_thread():
         measured = tuple(
             measure_nodes(
@@ -143,26 +111,29 @@ def _judgement(
             )
             for question in result.questions
         )
-    if level is None or signs is None:
-        return Judgement(None, measured)
+        if level is None or signs is None:
+            return Judgement(None, measured)
+        optimism = []
+        for question in result.questions:
+            evaluations = sample.outputs[question.output]
+            by_fold = [optimism_of_tree(question, evaluations, tree, signs) for tree in trees]
+            optimism.append(expected_optimism(by_fold, trees, evaluations.weights))
     exceeded = result.exceeded
     if are_others or exceeded is None:
         of_all_rows = [of_question.whole for of_question in measured]
         exceeded = Chance(result.questions, signs, of_all_rows, result.floors, level).exceeded
-    return Judgement(
-        estimate(
-            measured,
-            rows,
-            weights=result.question_weights,
-            floors=result.floors,
-            exceeded=exceeded,
-            level=level,
-            rules=[str(rule) for rule in result.partition.rules],
-            fidelities=Deferred(described, now=result.shared_curves.is_computed),
-            optimism=optimism or [0.0] * len(measured),
-        ),
+    of_regions = estimate(
         measured,
+        rows,
+        weights=result.question_weights,
+        floors=result.floors,
+        exceeded=exceeded,
+        level=level,
+        rules=[str(rule) for rule in result.partition.rules],
+        fidelities=Deferred(described, now=result.shared_curves.is_computed),
+        optimism=optimism,
     )
+    return Judgement(of_regions, measured)
 
 
 # Trees of folds ---------------------------------------------------------------------------------------
@@ -200,16 +171,19 @@ def _described_by_fit(result: FitResult) -> DescribedShares:
     described = DescribedShares(
         in_regions=DescribedShare(curves.fidelity), overall=DescribedShare(curves.global_fidelity)
     )
-    with one_blas_thread():
-        makers = _makers_on_other_scale(result)
-        of_outputs = [one_curve_per_feature(maker).global_fidelity for maker in makers]
-    if not makers:
-        return described
-    return replace(
-        described,
-        on_other_scale=DescribedShare(float(np.mean(of_outputs))),
-        other_scale=makers[0].scale.name,
-    )
+
+    def share_on_scale(makers: Sequence[CurveMaker]) -> DescribedShare:
+        of_outputs = [_one_curve_per_feature(maker).global_fidelity for maker in makers]
+        return DescribedShare(float(np.mean(of_outputs)))
+
+    return _with_other_scale(result, described, share_on_scale)
+
+
+def _one_curve_per_feature(maker: CurveMaker) -> SharedCurves:
+    """The description without regions."""
+    table = maker.table
+    everything = Partition(Leaf(table.n_rows, 1.0, 0.0), table.names)
+    return maker.shared_curves(everything, np.zeros(table.n_rows, dtype=np.intp))
 
 
 def _described_by_rows(result: FitResult, sample: Sample, regions: IntArray) -> DescribedShares:
@@ -217,56 +191,25 @@ def _described_by_rows(result: FitResult, sample: Sample, regions: IntArray) -> 
     fits = result.by_output
     if any(fit.shared_curves.value.lacks_rows for fit in fits):
         return DescribedShares(in_regions=UNKNOWN, overall=UNKNOWN)
-    in_regions: list[Predicted] = []
-    overall: list[Predicted] = []
-    for fit, evaluations in zip(fits, sample.outputs, strict=True):
-        model = evaluations.predictions
-        curves = fit.shared_curves.value
-        table = sample.rows.table
-        in_regions.append(Predicted(model, curves.predict(table, regions, fit.model)))
-        overall.append(Predicted(model, curves.predict_by_one_curve(table, fit.model)))
-    rows: Rows = sample.rows
+    rows = sample.rows
+
+    def share_of(predictions: Sequence[FloatArray]) -> DescribedShare:
+        predicted = [
+            Predicted(evaluations.predictions, of_output)
+            for evaluations, of_output in zip(sample.outputs, predictions, strict=True)
+        ]
+        return described_share(predicted, rows.weights, rows.clusters, result.level)
+
+    def share_on_scale(makers: Sequence[CurveMaker]) -> DescribedShare:
+        curves = [_one_curve_per_feature(maker) for maker in makers]
+        return share_of([of_output.predict_by_one_curve(rows.table) for of_output in curves])
+
+    curves = [(fit.shared_curves.value, fit.model) for fit in fits]
     described = DescribedShares(
-        in_regions=described_share(in_regions, rows.weights, rows.clusters, result.level),
-        overall=described_share(overall, rows.weights, rows.clusters, result.level),
+        in_regions=share_of([of.predict(rows.table, regions, model) for of, model in curves]),
+        overall=share_of([of.predict_by_one_curve(rows.table, model) for of, model in curves]),
     )
-    makers = _makers_on_other_scale(result)
-    if not makers:
-        return described
-    on_scale = [
-        Predicted(model, one_curve_per_feature(maker).predict_by_one_curve(rows.table))
-        for maker, (model, _) in zip(makers, overall, strict=True)
-    ]
-    return replace(
-        described,
-        on_other_scale=described_share(on_scale, rows.weights, rows.clusters, result.level),
-        other_scale=makers[0].scale.name,
-    )
-
-
-def _makers_on_other_scale(result: FitResult) -> list[CurveMaker]:
-    """What curves on another scale are made of; empty where no other scale is looked at.
-
-    One is where regions were found for a question about interactions, and every feature has a curve that tells it
-    by itself.
-    """
-    first = result.questions[0]
-    fits = result.by_output
-    makers = [fit.curve_maker.value for fit in fits if fit.curve_maker is not None]
-    is_asked = (
-        result.level is not None
-        and result.settings.scale.is_response
-        and len(result.partition) > 1
-        and first.is_local
-        and cause(first.question) == INTERACT
-        and not isinstance(result.plan.values, int)
-    )
-    if not is_asked or not makers or any(fit.shared_curves.value.needs_model for fit in fits):
-        return []
-    scale = scale_to_try(makers, result.model.is_survival)
-    if scale is None:
-        return []
-    return [on_other_scale(maker, scale) for maker in makers]
+    return _with_other_scale(result, described, share_on_scale)
 
 
 def _described_by_folds(result: FitResult, trees: Sequence[FoldTree]) -> DescribedShares:
@@ -280,56 +223,84 @@ def _described_by_folds(result: FitResult, trees: Sequence[FoldTree]) -> Describ
     if first.order > 1 and not is_coe:
         # Interactions of other questions are told on the rows that made them (tests/spec/defaults.json).
         return _described_by_fit(result)
+    if any(fit.curve_maker is None for fit in result.by_output):
+        return DescribedShares(in_regions=UNKNOWN, overall=UNKNOWN)
     weights = result.weights
-    missed_in_regions: list[float] = []
-    overall: list[Predicted] = []
-    for fit in result.by_output:
-        if fit.curve_maker is None:
-            return DescribedShares(in_regions=UNKNOWN, overall=UNKNOWN)
-        maker = fit.curve_maker.value
-        model = maker.evaluations.predictions
-        spread = np.square(model - np.average(model, weights=weights))
-        variance = float(np.average(spread, weights=weights))
-        by_one_curve = np.empty(len(weights))  # of each row, made without its fold
+    makers = [fit.curve_maker.value for fit in result.by_output if fit.curve_maker is not None]
+    models = [maker.evaluations.predictions for maker in makers]
+
+    def without_folds(maker: CurveMaker, model: FloatArray) -> tuple[Predicted, float]:
+        """What one curve per feature says of each row, made without its fold; the optimism of curves in regions."""
+        by_one_curve = np.empty(len(weights))
         optimism_by_fold: list[float] = []
         for tree in trees:
             left_out = tree.is_left_out
-            with one_blas_thread():
-                of_tree = maker.describe(Nodes.of(tree.partition), tree.regions, ~left_out)
+            of_tree = maker.describe(Nodes.of(tree.partition), tree.regions, ~left_out)
             by_one_curve[left_out] = of_tree.overall[left_out]
             missed = np.square(model - of_tree.in_regions)
             on_others = np.average(missed[left_out], weights=weights[left_out])
             on_search_rows = np.average(missed[~left_out], weights=weights[~left_out])
             optimism_by_fold.append(float(on_others - on_search_rows))
-        overall.append(Predicted(model, by_one_curve))
+        optimism = expected_optimism(optimism_by_fold, trees, weights)
+        return Predicted(model, by_one_curve), optimism
+
+    def share_by_one_curve(makers: Sequence[CurveMaker]) -> DescribedShare:
+        predicted = [
+            without_folds(maker, model)[0] for maker, model in zip(makers, models, strict=True)
+        ]
+        return described_share(predicted, weights, result.rows.clusters, result.level)
+
+    missed_in_regions: list[float] = []
+    overall: list[Predicted] = []
+    for fit, maker, model in zip(result.by_output, makers, models, strict=True):
+        with one_blas_thread():
+            predicted, optimism = without_folds(maker, model)
+        overall.append(predicted)
+        spread = np.square(model - np.average(model, weights=weights))
+        variance = float(np.average(spread, weights=weights))
         share_missed = 0.0
         if variance > 0.0:
-            optimism = expected_optimism(optimism_by_fold, trees, weights) / variance
+            missed = 1.0 - fit.shared_curves.value.fidelity + optimism / variance
             # By chance curves may miss less on the folds than on their own rows; nothing is less than none.
-            share_missed = max(1.0 - fit.shared_curves.value.fidelity + optimism, 0.0)
+            share_missed = max(missed, 0.0)
         missed_in_regions.append(share_missed)
     described = DescribedShares(
         # The rows chose the regions: there is no interval.
         in_regions=DescribedShare(1.0 - float(np.mean(missed_in_regions))),
         overall=described_share(overall, weights, result.rows.clusters, result.level),
     )
-    with one_blas_thread():
-        makers = _makers_on_other_scale(result)
-        on_scale: list[Predicted] = []
-        for maker, (model, _) in zip(makers, overall, strict=False):
-            by_one_curve = np.empty(len(weights))
-            for tree in trees:
-                left_out = tree.is_left_out
-                of_fold = maker.describe(Nodes.of(tree.partition), tree.regions, ~left_out)
-                by_one_curve[left_out] = of_fold.overall[left_out]
-            on_scale.append(Predicted(model, by_one_curve))
-    if not on_scale:
-        return described
-    return replace(
-        described,
-        on_other_scale=described_share(on_scale, weights, result.rows.clusters, result.level),
-        other_scale=makers[0].scale.name,
+    return _with_other_scale(result, described, share_by_one_curve)
+
+
+def _with_other_scale(
+    result: FitResult,
+    described: DescribedShares,
+    share_of: Callable[[Sequence[CurveMaker]], DescribedShare],
+) -> DescribedShares:
+    """Add the share that one curve per feature describes on another scale, where one is looked at.
+
+    One is where regions were found for a question about interactions, and every feature has a curve that tells it
+    by itself. The kept predictions are enough; the model is not asked again.
+    """
+    first = result.questions[0]
+    fits = result.by_output
+    makers = [fit.curve_maker.value for fit in fits if fit.curve_maker is not None]
+    is_asked = (
+        result.level is not None
+        and result.settings.scale.is_response
+        and len(result.partition) > 1
+        and first.is_local
+        and cause(first.question) == INTERACT
+        and not isinstance(result.plan.values, int)
     )
+    if not is_asked or not makers or any(fit.shared_curves.value.needs_model for fit in fits):
+        return described
+    scale = scale_to_try(makers, result.model.is_survival)
+    if scale is None:
+        return described
+    with one_blas_thread():
+        share_on_scale = share_of([maker.on_scale(scale) for maker in makers])
+    return replace(described, on_other_scale=share_on_scale, other_scale=scale.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -356,8 +327,8 @@ class Evaluation(Printable):
         Sum of ``regional``, and disagreement on all rows.
     table : Table
         The rows.
-    figures : NodeFigures, optional
-        What the first question says on all these rows and in each region; older files do not hold it.
+    figures : NodeFigures
+        What the first question says on all these rows and in each region.
     is_effect : bool
         Whether the first question is about effects, so that its heterogeneity is how far rows stray.
     unit : OutputUnit
@@ -369,18 +340,18 @@ class Evaluation(Printable):
     """
 
     rules: tuple[str, ...]
+    titles: tuple[str, ...]
     counts: tuple[int, ...]
     regional: FloatArray
     by_region: FloatArray
     disagreement: float
     global_disagreement: float
     table: Table = field(repr=False)
-    figures: NodeFigures | None = None
-    is_effect: bool = True
-    unit: OutputUnit = field(default_factory=OutputUnit)
-    below_noise_floor: bool = False
-    estimate: Estimate | None = None
-    titles: tuple[str, ...] = ()
+    figures: NodeFigures
+    is_effect: bool
+    unit: OutputUnit
+    below_noise_floor: bool
+    estimate: Estimate | None
 
     @property
     def remaining(self) -> float:
@@ -402,32 +373,30 @@ class Evaluation(Printable):
 
     def _document(self) -> Document:
         """What the regions remove, and how far rows stray on all rows and in each region."""
-        if self.figures is None:
-            sentence = repr(self)[1:-1] if self.estimate is None else str(self.estimate)
-            return Document([Paragraph(sentence)])
         heading = "difference"
         if self.is_effect:
             heading = f"rows stray ({self.unit.noun})" if self.unit.noun else "rows stray"
-        lines: list[tuple[object, ...]] = []
         all_rows = self.figures.root
         largest = np.nanmax([node.heterogeneity for node in self.figures.nodes])
-        lines.append((ALL_ROWS, f"{all_rows.n_samples:,}", "", self._bar(all_rows, largest)))
-        titles = self.titles or self.rules
+        lines: list[tuple[object, ...]] = [
+            (ALL_ROWS, f"{all_rows.n_samples:,}", "", self._bar(all_rows, largest))
+        ]
         leaves = self.figures.leaves if len(self.rules) > 1 else ()
         for node in leaves:
             line = (
-                RegionLabel(node.region, shortened(titles[node.region])),
+                RegionLabel(node.region, shortened(self.titles[node.region])),
                 f"{node.n_samples:,}",
                 Bar(share(node.share), node.share),
                 self._bar(node, largest),
             )
             lines.append(line)
         table = TableBlock(("region", "rows", "share", heading), lines, left=(0,))
-        return Document([Paragraph(self._sentence(self.figures)), table])
+        return Document([Paragraph(self._sentence()), table])
 
-    def _sentence(self, figures: NodeFigures) -> str:
+    def _sentence(self) -> str:
         """What the regions change, in the unit of the table below it."""
         estimate = self.estimate
+        figures = self.figures
         if estimate is not None and (estimate.regions == 1 or math.isnan(estimate.remaining)):
             return str(estimate)
         overall = figures.root.heterogeneity
@@ -504,14 +473,14 @@ def evaluate_rows(result: FitResult, rows: Rows, kind: str = "given") -> Evaluat
     """
     sample = result.plan.ask(rows)
     regions = result.partition.apply(rows.table)
-    n_regions = len(result.partition)
-    judgement = judge_by_other_rows(result, sample, regions, kind)
+    judgement = judge(result, sample, regions, kind)
     plug_in = np.stack([of_question.plug_in for of_question in judgement.measured])  # (Q, nodes)
-    leaves = judgement.nodes[0].leaves
+    figures = judgement.measured[0].figures
     everywhere = plug_in[:, 0]
     factors = _factors(result, everywhere)
-    in_regions = factors @ np.nan_to_num(plug_in[:, [leaf.node for leaf in leaves]])
-    regional = in_regions * [leaf.share for leaf in leaves]
+    in_regions = factors @ np.nan_to_num(plug_in[:, [leaf.node for leaf in figures.leaves]])
+    regional = in_regions * [leaf.share for leaf in figures.leaves]
+    n_regions = len(result.partition)
     by_region = np.full(n_regions, np.nan)
     with one_blas_thread():
         losses = _losses_by_row(result, sample, factors)
@@ -521,18 +490,18 @@ def evaluate_rows(result: FitResult, rows: Rows, kind: str = "given") -> Evaluat
     counts = np.bincount(regions, minlength=n_regions)
     return Evaluation(
         rules=tuple(str(rule) for rule in result.partition.rules),
+        titles=tuple(result.partition.titles),
         counts=tuple(counts.tolist()),
         regional=regional,
         by_region=by_region,
         disagreement=float(regional.sum()),
         global_disagreement=float(factors @ everywhere),
         table=rows.table,
-        figures=judgement.nodes[0],
+        figures=figures,
         is_effect=question.behavior.key == "local" and cause(question) == INTERACT,
         unit=OutputUnit(probability=result.model.is_probability),
         below_noise_floor=not factors.any(),
         estimate=judgement.estimate,
-        titles=tuple(result.partition.titles),
     )
 
 
