@@ -218,9 +218,13 @@ def load(path: str | os.PathLike[str], model: Any = None, X: Any = None) -> Save
     ['x2 ≤ 0', 'x2 > 0']
     """
     document = read_json(path)
-    if not str(document.get("schema")).startswith("granite-xai/"):
+    schema = str(document.get("schema"))
+    if not schema.startswith("granite-xai/"):
         raise foreign(path)
-    kind = _kind_of(document)
+    _require_version(document)
+    kind = schema.removeprefix("granite-xai/")
+    is_kind = kind in ("granite", "partition")
+    require(is_kind, "the file", f"has the schema {schema[:60]!r}, which is not known")
     content = entry(document, kind, dict, "the file")
     with _as_format_errors("the file"):
         is_unchanged = entry(document, "sha256", str, "the file") == _checksum(document)
@@ -237,24 +241,20 @@ def load(path: str | os.PathLike[str], model: Any = None, X: Any = None) -> Save
     return Partition.from_dict(content)
 
 
-def _kind_of(document: dict[str, Any]) -> str:
-    """What a file holds: "granite" or "partition"; FormatError F04, or F07 for other versions."""
-    schema = entry(document, "schema", str, "the file")
+def _require_version(document: dict[str, Any]) -> None:
+    """Refuse files of other versions (F07)."""
     version = entry(document, "version", int, "the file")
     package = entry(document, "package", str, "the file")
-    kind = schema.removeprefix("granite-xai/")
-    if version != VERSION:
-        is_earlier = version < VERSION
-        edition = "an earlier edition" if is_earlier else "a newer edition"
-        message = (
-            f"the file has version {version}, written by {edition} (granite-xai {package[:30]}); "
-            f"this is granite-xai {__version__}, which reads version {VERSION}."
-        )
-        hint = "Fit again." if is_earlier else "Install a newer granite-xai."
-        raise FormatError(message, code="F07", argument="path", hint=hint)
-    what = f"has the schema {schema[:60]!r}, which is not known"
-    require(kind in ("granite", "partition"), "the file", what)
-    return kind
+    if version == VERSION:
+        return
+    edition, hint = "a newer edition", "Install a newer granite-xai."
+    if version < VERSION:
+        edition, hint = "an earlier edition", "Fit again."
+    message = (
+        f"the file has version {version}, written by {edition} (granite-xai {package[:30]}); "
+        f"this is granite-xai {__version__}, which reads version {VERSION}."
+    )
+    raise FormatError(message, code="F07", argument="path", hint=hint)
 
 
 def _checksum(document: dict[str, Any]) -> str:
@@ -345,14 +345,11 @@ def _content_of_plan(plan: Plan) -> dict[str, Any]:
 
 
 def _how_resolved(question: ResolvedQuestion) -> dict[str, Any]:
-    """What decides on the effects of a question beside its table."""
+    """What decides on the effects of a question beside its table: paths of trees, numbers of drawn pairs."""
     sides = (question.first, question.second)
-    return {"by_paths": any(map(_is_by_paths, sides)), "pairs": [*map(_pairs_drawn, sides)]}
-
-
-def _is_by_paths(effect: Effect) -> bool:
-    """Whether an effect comes from the paths of trees."""
-    return any(isinstance(key, Attributed) and key.kind == "paths" for key in effect.attributions)
+    keys = [*question.first.attributions, *question.second.attributions]
+    by_paths = any(isinstance(key, Attributed) and key.kind == "paths" for key in keys)
+    return {"by_paths": by_paths, "pairs": [*map(_pairs_drawn, sides)]}
 
 
 def _pairs_drawn(effect: Effect) -> int:
@@ -836,9 +833,8 @@ def _read_table(data: Any) -> Table:
         is_column = isinstance(column, Column) and column.position == position
         require(is_column, place, "is not the column at this position")
         for of_dtype in (column.order, column.declared, column.seen):
-            are_labels = of_dtype is None or type(of_dtype) is tuple
             is_without_repeats = len(set(of_dtype or ())) == len(of_dtype or ())
-            require(are_labels and is_without_repeats, place, "has labels that are none")
+            require(is_without_repeats, place, "has a label twice")
         expected = "O" if column.kind in LABELLED else "mM" if column.kind == "date" else "f"
         is_of_kind = column.kind in KINDS and column.values.dtype.kind in expected
         require(is_of_kind, f"{place}.values", "are not those of a column of this kind")

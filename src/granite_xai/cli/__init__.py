@@ -53,8 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             commands.print_error(error, options)
             return _exit_code(error)
         except MemoryError:
-            hint = "Use fewer rows."
-            refusal = gx.ResourceError("there is not enough memory.", code="D33", hint=hint)
+            refusal = gx.ResourceError(
+                "there is not enough memory.", code="D33", hint="Use fewer rows."
+            )
             commands.print_error(refusal, options)
             return RESOURCES
     except KeyboardInterrupt:
