@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,12 +84,7 @@ def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[A
             code="P03",
             argument="labels",
         )
-    hours = _from_disk_or_openml(
-        file="bike-sharing/hour.csv",
-        name="Bike_Sharing_Demand",
-        version=2,
-        prepare=_in_published_form,
-    )
+    hours = _hours_of_bike_sharing()
     months = hours["mnth"] - 1
     degrees = hours["temp"] * _LARGEST_TEMPERATURE
     X = hours[_BIKE_COLUMNS].assign(mnth=months, temp=degrees)
@@ -124,51 +119,38 @@ def _frames_or_arrays(X: pd.DataFrame, y: pd.Series[Any], as_frame: bool) -> tup
     return X.to_numpy(dtype=float), y.to_numpy(dtype=float)
 
 
-def _from_disk_or_openml(
-    file: str, name: str, version: int, prepare: Callable[[Any], Any]
-) -> pd.DataFrame:
-    """A table from the folder GRANITE_DATA or, where it is not there, from OpenML.
-
-    Parameters
-    ----------
-    file : str
-        Path in the folder.
-    name, version : str, int
-        Of the data set in OpenML.
-    prepare : callable
-        From the table of OpenML to that of the file.
-    """
+def _hours_of_bike_sharing() -> pd.DataFrame:
+    """The published ``hour.csv`` from the folder GRANITE_DATA or, where it is not there, OpenML's copy made like it."""
+    file = "bike-sharing/hour.csv"
     folder = os.environ.get("GRANITE_DATA")
     if folder and (Path(folder) / file).is_file():
         return pd.read_csv(Path(folder) / file, skipinitialspace=True)
     from sklearn.datasets import fetch_openml
 
+    data = "Bike_Sharing_Demand"
     try:
-        frame = fetch_openml(name=name, version=version, as_frame=True, parser="pandas").frame
+        openml = fetch_openml(name=data, version=2, as_frame=True, parser="pandas").frame
     except (OSError, ValueError, HTTPException) as error:
         place = "GRANITE_DATA is not set"
         if folder:
             place = f"the folder GRANITE_DATA={folder!r} has no {file}"
         raise InputError(
-            f"The data set {name!r} is not at hand: {place}, and OpenML did not answer ({error}).",
+            f"The data set {data!r} is not at hand: {place}, and OpenML did not answer ({error}).",
             code="D44",
             argument="GRANITE_DATA",
             hint=f"Set GRANITE_DATA to a folder with {file}, or connect to the network.",
         ) from error
-    return cast(pd.DataFrame, prepare(frame))
-
-
-def _in_published_form(openml: pd.DataFrame) -> pd.DataFrame:
-    """OpenML's copy of bike sharing with names, codes, units and decimals of the published ``hour.csv``."""
+    # OpenML has other names, labels for codes, and units in place of shares.
     names = {"year": "yr", "month": "mnth", "hour": "hr", "humidity": "hum", "count": "cnt"}
     weather = ("clear", "misty", "rain", "heavy_rain")
-    return openml.rename(columns=names).assign(
+    hours: pd.DataFrame = openml.rename(columns=names).assign(
         holiday=_codes(openml, "holiday", ("False", "True")),
         workingday=_codes(openml, "workingday", ("False", "True")),
         weathersit=_codes(openml, "weather", weather) + 1,
         temp=(openml["temp"] / _LARGEST_TEMPERATURE).round(2),
         windspeed=(openml["windspeed"] / _LARGEST_WINDSPEED).round(4),
     )
+    return hours
 
 
 def _codes(openml: pd.DataFrame, column: str, labels: Sequence[str]) -> pd.Series[int]:

@@ -201,13 +201,6 @@ def test_cohex_against_the_pure_effect_leaves_main_effects_alone():
     assert g.remaining_ < 1e-10
 
 
-def test_cohex_pays_for_more_cohorts_than_are_free():
-    from granite_xai.partitioners import Cohorts
-
-    assert Cohorts(free=2, beta=5.0).penalty(2, 100) == 0.0
-    assert Cohorts(free=4, beta=5.0).penalty(8, 100) == pytest.approx(5 * np.sqrt(0.04))
-
-
 def test_conditional_subgroups_report_both_questions_in_their_leaves():
     X = dependent("piecewise", 300, 2)
     with warnings.catch_warnings():

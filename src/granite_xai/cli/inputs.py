@@ -164,16 +164,23 @@ def read_table(path: str, options: argparse.Namespace | None = None) -> Any:
     _refuse_address(path, _bad_table)
     ending = Path(path).suffix.lower()
     try:
-        if ending in (*PARQUET, *FEATHER):
-            return _read_binary(path, options)
-        raw = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+        if path == STANDARD_INPUT:
+            return _read_csv(sys.stdin.buffer.read(), "standard input", ",")
+        if ending not in (*PARQUET, *FEATHER):
+            return _read_csv(Path(path).read_bytes(), path, SEPARATORS.get(ending, ","))
+        words = f"{path} is not what its name says"
+        # An open file: a path could be an address to pandas.
+        with Path(path).open("rb") as file, _refused(_bad_table, path, words, "pyarrow"):
+            if ending in FEATHER:
+                return pd.read_feather(file)
+            if options is None:
+                return pd.read_parquet(file)
+            return _read_rows_of_parquet(path, options)
     except OSError as error:
-        reason = error.strerror or error
         raise _bad_table(
-            f"{path} cannot be read ({reason}).", hint="Check the name of the file."
+            f"{path} cannot be read ({error.strerror or error}).",
+            hint="Check the name of the file.",
         ) from error
-    name = "standard input" if path == STANDARD_INPUT else path
-    return _read_csv(raw, name, SEPARATORS.get(ending, ","))
 
 
 def read_parts(path: str) -> Iterator[Any]:
@@ -188,31 +195,22 @@ def read_parts(path: str) -> Iterator[Any]:
             yield batch.to_pandas()
 
 
-def _read_binary(path: str, options: argparse.Namespace | None) -> Any:
-    """Read Parquet or Feather from an open file: a path could be an address to pandas.
+def _read_rows_of_parquet(path: str, options: argparse.Namespace) -> Any:
+    """Draw the rows that are wanted; the others are not collected.
 
-    Of Parquet, twice as many rows as may search are drawn, 50,000 if nobody says, all if a model is to be trained; the
-    others are not collected.
+    Twice as many rows as may search are wanted, 50,000 if nobody says, all if a model is to be trained.
     """
-    with (
-        Path(path).open("rb") as file,
-        _refused(_bad_table, path, f"{path} is not what its name says", "pyarrow"),
-    ):
-        if Path(path).suffix.lower() in FEATHER:
-            return pd.read_feather(file)
-        if options is None:
-            return pd.read_parquet(file)
-        from pyarrow import dataset
+    from pyarrow import dataset
 
-        source = dataset.dataset(path, format="parquet")
-        total = source.count_rows()
-        wanted = total
-        if not options.train_on and options.max_samples is not None:
-            wanted = MOST_ROWS if options.max_samples == "auto" else 2 * options.max_samples
-        rows = draw_positions(total, min(wanted, total), options.random_state)
-        if len(rows) < total:
-            remark(f"{len(rows):,} of the {total:,} rows of {path} are read.")
-        return source.take(rows).to_pandas()
+    source = dataset.dataset(path, format="parquet")
+    total = source.count_rows()
+    wanted = total
+    if not options.train_on and options.max_samples is not None:
+        wanted = MOST_ROWS if options.max_samples == "auto" else 2 * options.max_samples
+    rows = draw_positions(total, min(wanted, total), options.random_state)
+    if len(rows) < total:
+        remark(f"{len(rows):,} of the {total:,} rows of {path} are read.")
+    return source.take(rows).to_pandas()
 
 
 def _read_csv(raw: bytes, name: str, separator: str) -> Any:
@@ -343,9 +341,28 @@ def _load_model(options: argparse.Namespace) -> Any:
         raise _bad_model(f"there is no file {path}.", hint="Check its name.")
     ending = Path(path).suffix.lower()
     if ending in PICKLES:
-        return _from_pickle(path, options.allow_pickle)
+        if not options.allow_pickle:
+            raise _bad_model(
+                f"{path} is a pickle: loading it runs whatever code it holds.",
+                hint="Pass --allow-pickle if you trust the file, or save the model in another format.",
+            )
+        with _refused(_bad_model, path, f"{path} cannot be loaded"):
+            import joblib
+
+            return joblib.load(path)  # reads plain pickles as well
     if ending == ".skops":
-        return _from_skops(path, options.trust)
+        words = f"skops cannot read {path}"
+        with _refused(_bad_model, path, words, "skops", "Save it again with skops."):
+            import skops.io
+
+            types = skops.io.get_untrusted_types(file=path)
+            unknown = [name for name in types if name not in options.trust]
+            if unknown:
+                raise _bad_model(
+                    f"{path} holds types that are not known to be harmless: {', '.join(unknown)}.",
+                    hint=f"If you trust them: --trust {' '.join(unknown)}",
+                )
+            return skops.io.load(path, trusted=options.trust)
     if ending not in LIBRARIES:
         endings = ", ".join([*LIBRARIES, ".skops", *PICKLES])
         raise _bad_model(
@@ -358,34 +375,6 @@ def _load_model(options: argparse.Namespace) -> Any:
         if package == "catboost":
             return library.CatBoost().load_model(path)
         return library.Booster(model_file=path)
-
-
-def _from_pickle(path: str, allowed: bool) -> Any:
-    if not allowed:
-        raise _bad_model(
-            f"{path} is a pickle: loading it runs whatever code it holds.",
-            hint="Pass --allow-pickle if you trust the file, or save the model in another format.",
-        )
-    with _refused(_bad_model, path, f"{path} cannot be loaded"):
-        import joblib
-
-        return joblib.load(path)  # reads plain pickles as well
-
-
-def _from_skops(path: str, trusted: list[str]) -> Any:
-    with _refused(
-        _bad_model, path, f"skops cannot read {path}", "skops", "Save it again with skops."
-    ):
-        import skops.io
-
-        unknown = [name for name in skops.io.get_untrusted_types(file=path) if name not in trusted]
-        if unknown:
-            names = ", ".join(unknown)
-            raise _bad_model(
-                f"{path} holds types that are not known to be harmless: {names}.",
-                hint=f"If you trust them: --trust {' '.join(unknown)}",
-            )
-        return skops.io.load(path, trusted=trusted)
 
 
 def _from_module(text: str) -> Any:
