@@ -332,3 +332,19 @@ def test_the_exact_forms_of_one_column_pay_what_the_originals_pay(name):
 
     EXACT[name](model, max_depth=2).fit(X)
     assert sum(asked) < 100 * len(X) < len(X) ** 2
+
+
+@pytest.mark.parametrize(("effect", "rel"), [("pd", 1e-9), ("ale", 1e-9), ("shap", 0.01)])
+def test_a_weight_is_a_number_of_rows(effect, rel):
+    """Also in cuts along the feature of a curve. The knots of SHAP's curves are quantiles of rows, whatever they weigh."""
+    X = table_of(1, 60)
+    weights = np.random.default_rng(0).integers(1, 4, size=len(X))
+    options = {"effect": effect, "exact": True, "max_depth": 2, "min_samples_leaf": 1}
+    tree = gx.frameworks.gadget(model_of(1), ["x0", "x1"], **options)
+    weighted = tree.fit(X, sample_weight=weights)
+    rules, loss = [str(rule) for rule in weighted.partition_.rules], weighted.loss_
+    of_regions = weighted.region_losses_
+    repeated = tree.fit(np.repeat(X, weights, axis=0))
+    assert [str(rule) for rule in repeated.partition_.rules] == rules
+    assert repeated.loss_ == pytest.approx(loss, rel=rel)
+    np.testing.assert_allclose(repeated.region_losses_, of_regions, rtol=30 * rel)
