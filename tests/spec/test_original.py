@@ -336,7 +336,7 @@ def test_the_exact_forms_of_one_column_pay_what_the_originals_pay(name):
 
 @pytest.mark.parametrize(("effect", "rel"), [("pd", 1e-9), ("ale", 1e-9), ("shap", 0.01)])
 def test_a_weight_is_a_number_of_rows(effect, rel):
-    """Also in cuts along the feature of a curve. The knots of SHAP's curves are quantiles of rows, whatever they weigh."""
+    """Also in cuts along the feature of a curve; SHAP's curves have their knots at quantiles of unweighted rows."""
     X = table_of(1, 60)
     weights = np.random.default_rng(0).integers(1, 4, size=len(X))
     options = {"effect": effect, "exact": True, "max_depth": 2, "min_samples_leaf": 1}
