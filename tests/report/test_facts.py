@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import unescape
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 
 import granite_xai as gx
+from granite_xai.base.numbers import amount
 from report.cases import interacting, product
 
 INDENT = "\u2003"  # of a tree
@@ -83,12 +85,21 @@ def test_on_any_scale_means_are_those_of_the_prediction(X):
             return np.column_stack([1 - late, late])
 
     rows = pd.concat([X] * 2, ignore_index=True) + np.linspace(0, 0.01, 2 * len(X))[:, None]
-    told = gx.explain(Late(), rows, scale="log-odds", max_depth=1)
+    told = gx.explain(Late(), rows, scale="log-odds", max_depth=1, rows=rows[:1])
     leaves = [node["mean"] for node in told.facts["nodes"] if node["region"] is not None]
     assert len(leaves) > 1
     means = told.granite.partition_.frame()["mean_prediction"].tolist()
     assert [region["mean"] for region in told.facts["regions"]] == leaves == means
     assert 0 < min(means) < max(means) < 1
+    # What is compared is in log-odds.
+    page = told.html()
+    assert "effect on the probability of class 1 (log-odds)" in page
+    assert "all features together (log-odds)" in page
+    table = re.sub("<[^>]*>", " ", page[page.index("what it hides") :]).split()
+    hidden = told.facts["features"][0]["hidden"]
+    assert amount(hidden) in table[: table.index("Row")]
+    (row,) = told.facts["rows"]
+    assert amount(abs(row["parts"][0][2])) in "".join(table[table.index("Row") :])
 
 
 @pytest.mark.parametrize(("max_grid", "off"), [(None, 1e-4), ("auto", 0.02)])
@@ -237,6 +248,17 @@ def test_figures_on_test_rows_are_those_of_evaluate(report, X):
     with_target = report.granite.report(test=(X.iloc[:60], np.zeros(60)))
     assert with_target.facts["evaluation"] == report.facts["evaluation"]
     assert "rows given for testing" in str(report)
+
+
+@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
+def test_where_test_rows_show_noise_only_the_regions_remove_nothing(X):
+    """What is left is then not known."""
+    rows = X.assign(b=X["a"] + 0.3 * X["b"])
+    granite = gx.Granite(lambda X: np.asarray(X["a"] + X["b"]), "mplot-pdp", max_depth=1).fit(rows)
+    told = granite.report(test=rows[:5])
+    assert np.isnan(granite.evaluate(rows[:5]).remaining)
+    assert told.facts["evaluation"]["remaining"] is None
+    assert "the regions remove none of the heterogeneity" in " ".join(str(told).split())
 
 
 def test_on_test_rows_too_rounding_is_no_disagreement(X):

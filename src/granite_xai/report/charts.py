@@ -243,7 +243,7 @@ def _in_region(source: Source, label: str, region: int) -> SharedCurve:
     """The curve of a feature in a region, as that of this region alone."""
     curve = next(c for c in source.curves.in_region(region) if c.label == label)
     node = next(place.number for place in source.facts.places if place.region == region)
-    mean = float(source.curves.means[region])
+    mean = source.facts.figures.leaves[region].mean
     return replace(curve, node=node, regions=(region,), mean=mean)
 
 
@@ -252,7 +252,9 @@ def both_explanations(source: Source) -> Figure | None:
     resolved = source.fitted.questions[0]
     names = [resolved.question.first.name, resolved.question.second.name]
     sides = [number for number, name in enumerate(names) if name not in ("ice", "pdp")]
-    if not source.explained or not sides or resolved.first.behavior.key != "local":
+    is_local = resolved.first.behavior.key == "local"
+    # Curves are told as changes of the prediction: values on another scale do not stand beside them.
+    if not source.explained or not sides or not is_local or source.output.unit.scale:
         return None
     explained = source.explained[0]
     for number in np.argsort(-explained.scopes[0].gaps, kind="stable"):
@@ -327,7 +329,7 @@ def overview_figure(source: Source) -> Figure | None:
     limits = (min(low, 0.0), max(high, 0.0))
     if limits[0] == limits[1]:
         return None
-    unit = source.output.unit
+    unit = source.output.unit.on_scale
     noun = f" ({unit.noun})" if unit.noun else ""
     charts = [
         paint_overview(

@@ -29,7 +29,7 @@ from granite_xai.fitting.fit_result import fitted_view
 from granite_xai.fitting.remarks import cause
 from granite_xai.fitting.stability import UNCLEAR
 from granite_xai.regions import Rule, rule_conditions, rule_words
-from granite_xai.results.facts import FitFacts
+from granite_xai.results.facts import FitFacts, target_name
 from granite_xai.results.profile import profile
 from granite_xai.results.sentences import finding_of, output_words
 from granite_xai.results.values import Explained, Values
@@ -76,7 +76,7 @@ class Source:
     is_per_row : bool
         Whether the question has a gap at every row: rows stray; otherwise importances differ.
     unit : OutputUnit
-        How sizes of effects are written; squares and importances have no unit.
+        How sizes of what is compared are written, on the scale of the fit; squares and importances have no unit.
     score : str
         How good the model is; empty: no target is known.
     """
@@ -106,13 +106,13 @@ class Source:
             _ = fitted.estimate.fidelity
         self.fitted = fitted
         self.facts = FitFacts(fitted, granite.diagnostics_)
-        target = str(getattr(y, "name", None) or granite.diagnostics_.get("target") or "")
+        target = target_name(y) or granite.diagnostics_.get("target") or ""
         self.output = output_words(fitted.model, target, unit)
         self.finding = finding_of(self.facts, self.output)
         self.drawn = [curve.label for curve in self.curves.everywhere if curve.column is not None]
         self.is_per_row = bool(fitted.questions[0].first.behavior.per_row)
         has_unit = self.is_per_row and self.facts.figures.is_rooted
-        self.unit = self.output.unit if has_unit else OutputUnit()
+        self.unit = self.output.unit.on_scale if has_unit else OutputUnit()
 
     def size(self, value: float | None) -> str:
         """How far rows stray, or importances differ, without the unit."""

@@ -366,7 +366,7 @@ def _features_tables(source: Source, facts: Mapping[str, Any]) -> list[Block]:
 
 
 def _row_card(source: Source, facts: Mapping[str, Any], row: Mapping[str, Any]) -> Card:
-    unit = source.output.unit
+    unit = source.output.unit.on_scale
     largest = max((abs(adds) for _, _, adds in row["parts"]), default=0.0) or 1.0
     parts = [
         [name, shortened(value, 24), Bar(unit.signed_effect(adds, bare=True), adds / largest)]
@@ -398,7 +398,8 @@ def _trust_section(facts: Mapping[str, Any]) -> Section:
     blocks += [Paragraph(note, "note") for note in finding["notes"]]
     tested = facts["evaluation"]
     if tested is not None:
-        removed = share(1.0 - tested["remaining"]) if tested["remaining"] <= 1 else "none"
+        is_less = tested["remaining"] is not None and tested["remaining"] <= 1
+        removed = share(1.0 - tested["remaining"]) if is_less else "none"
         blocks.append(
             Paragraph(
                 f"On the {tested['n_rows']:,} rows given for testing the regions remove {removed} of the "

@@ -153,17 +153,13 @@ def tree_of(facts: FitFacts, output: OutputWords) -> Tree:
     fitted = facts.fitted
     figures = facts.figures
     unit = output.unit if figures.is_rooted else OutputUnit()  # squares have no unit
-    # Branch, depth and label of each node, and its share of the rows.
-    places: list[tuple[str, int, RegionLabel, float]] = []
-    for place, branch, words in draw_tree(facts.places, facts.vocabulary):
-        label = RegionLabel(place.region, words)
-        places.append((branch, place.depth, label, place.node.fraction))
+    drawn = list(draw_tree(facts.places, facts.vocabulary))
     means = [node.mean for node in figures.nodes]
     strays = [node.heterogeneity for node in figures.nodes]
     largest_stray = max((stray for stray in strays if not math.isnan(stray)), default=0.0)
     # Heading, value at each node, its text, and the value whose bar is full; means have no natural zero.
     columns: list[tuple[str, list[float], Callable[[float], str], float]] = [
-        ("rows", [fraction for _, _, _, fraction in places], share, 1.0),
+        ("rows", [place.node.fraction for place, _, _ in drawn], share, 1.0),
         ("mean prediction", means, _on_one_scale(means, unit), math.nan),
         ("difference", strays, amount, largest_stray),
     ]
@@ -176,13 +172,13 @@ def tree_of(facts: FitFacts, output: OutputWords) -> Tree:
         values = [figure.value for figure in errors.figures]
         columns.append((name_of_errors(errors.measure), values, amount, math.nan))
     lines = []
-    for number, (branch, depth, label, _) in enumerate(places):
-        color = "" if label.number is None else region_color(label.number)
+    for number, (place, branch, words) in enumerate(drawn):
+        color = "" if place.region is None else region_color(place.region)
         cells: list[object] = []
         for _, values, text, largest in columns:
             value = values[number]
             cells.append(Bar(text(value), value / largest, color) if largest > 0 else text(value))
-        lines.append(TreeLine(branch, depth, label, cells))
+        lines.append(TreeLine(branch, place.depth, RegionLabel(place.region, words), cells))
     return Tree([column[0] for column in columns], lines)
 
 
