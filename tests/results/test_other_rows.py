@@ -9,8 +9,8 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.algebra.accumulated import Accumulated
-from granite_xai.fitting.fit_result import fitted_view, rows_by_region
-from granite_xai.results.other_rows import AgainstFit
+from granite_xai.fitting.fit_result import fitted_view
+from granite_xai.results.other_rows import AgainstFit, rows_by_region
 
 RNG = np.random.default_rng(21)
 X = RNG.normal(size=(300, 3))

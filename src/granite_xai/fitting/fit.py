@@ -31,13 +31,12 @@ from granite_xai.fitting.plan import (
     note_rows,
 )
 from granite_xai.fitting.remarks import causes, note_bins, note_floors
-from granite_xai.fitting.settings import Opened, Settings, open_inputs
+from granite_xai.fitting.settings import Settings, open_inputs
 from granite_xai.fitting.stability import Stability, affordable_pairs, halves, stability_of
 from granite_xai.inference.model_errors import Losses, ModelErrors, model_errors
 from granite_xai.inference.nodes import with_levels_of
 from granite_xai.search.growth import Tree
 from granite_xai.search.problem import GivenRules, PartitionResult
-from granite_xai.tables import Table
 from granite_xai.tables.rows import Rows
 
 ROUNDING = 1e-12
@@ -79,13 +78,17 @@ def fit(
     ]
     record.note("constant_columns", constant)
     record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
-    _note_scale(opened, table, record)
+    model = opened.model
+    if not model.scale.is_response:
+        # What share of the predictions lies on an end of the scale.
+        clipped = model.share_clipped(table, settings.seed) if model.scale.is_bounded else 0.0
+        record.note("scale", {"name": model.scale.name, "clipped": clipped})
     draft = Draft(opened, search_rows, opened.n_judging(choice.held_out), record)
     cost = draft.allowed_cost()
     record.note("plan", draft.facts(cost))
     with (
         closing(Meter(settings.resources, cost.model_rows)) as meter,
-        opened.model.watched(meter),
+        model.watched(meter),
     ):
         plan = draft.plan(record, meter.announce)
         with record.stage("evaluations"):
@@ -95,7 +98,7 @@ def fit(
         weights = [weight for _, weight in settings.questions]
         task = Task(
             settings=settings,
-            model=opened.model,
+            model=model,
             missing=opened.missing,
             plan=plan,
             questions=draft.questions,
@@ -108,17 +111,6 @@ def fit(
             if len(choice.held_out):
                 held_out = opened.rows.take(choice.held_out)
             return _judged(result, search, held_out)
-
-
-def _note_scale(opened: Opened, table: Table, record: Diagnostics) -> None:
-    """Note on which scale the fit is, and what share of the predictions lies on an end of it."""
-    scale = opened.model.scale
-    if scale.is_response:
-        return
-    share_clipped = 0.0
-    if scale.is_bounded:
-        share_clipped = opened.model.share_clipped(table, opened.settings.seed)
-    record.note("scale", {"name": scale.name, "clipped": share_clipped})
 
 
 def plan_of(settings: Settings, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
@@ -371,7 +363,21 @@ def search_halves(result: FitResult, n_pairs: int | None, model_rows: int) -> St
         "stability()", "models", "Fit again, or read stability_ of a saved fit."
     )
     settings = result.settings
-    _require_halves(result)
+    if isinstance(settings.partitioner, GivenRules):
+        raise InputError(
+            "the regions were given, so that they are the same on any rows.",
+            code="P03",
+            argument="partitioner",
+            hint="Ask the fit that searched.",
+        )
+    if len(np.unique(result.rows.clusters)) < 2:
+        what = "one row" if len(result.rows) == 1 else "one cluster of rows"
+        raise InputError(
+            f"stability() searches halves of the fitting rows, and there is {what}.",
+            code="D30",
+            argument="X",
+            hint="Fit on more rows.",
+        )
     is_tree = isinstance(settings.partitioner, Tree)
     if is_tree and len(sample.rows) < 2 * LEAVES_OF_HALF * settings.tree.min_samples_leaf:
         return Stability(
@@ -388,23 +394,3 @@ def search_halves(result: FitResult, n_pairs: int | None, model_rows: int) -> St
         one, other = (Search.of(quiet, sample.take(side)).regions().partition for side in sides)
         pairs.append((one, other))
     return stability_of(result.partition, sample.rows.table, pairs)
-
-
-def _require_halves(result: FitResult) -> None:
-    """Refuse regions that were not searched, and rows that cannot be halved."""
-    if isinstance(result.settings.partitioner, GivenRules):
-        raise InputError(
-            "the regions were given, so that they are the same on any rows.",
-            code="P03",
-            argument="partitioner",
-            hint="Ask the fit that searched.",
-        )
-    if len(np.unique(result.rows.clusters)) >= 2:
-        return
-    what = "one row" if len(result.rows) == 1 else "one cluster of rows"
-    raise InputError(
-        f"stability() searches halves of the fitting rows, and there is {what}.",
-        code="D30",
-        argument="X",
-        hint="Fit on more rows.",
-    )

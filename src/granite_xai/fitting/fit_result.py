@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from statistics import NormalDist
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.algebra.behavior import Behavior
 from granite_xai.algebra.effects import Effect
-from granite_xai.algebra.explanation import Explanation, Part, random_signs, regional_part
+from granite_xai.algebra.explanation import Part, random_signs, regional_part
 from granite_xai.algebra.influence import PlayersAndSets
 from granite_xai.algebra.masking import learn
 from granite_xai.base.deferred import Deferred
@@ -28,7 +28,7 @@ from granite_xai.curves.shared import SharedCurves
 from granite_xai.evaluations.evaluations import Evaluations, Sample
 from granite_xai.evaluations.request import reads_parts_of_sets, reads_single_columns
 from granite_xai.fitting.find import Path, Task
-from granite_xai.fitting.plan import Plan, effects_of, needs_of
+from granite_xai.fitting.plan import Plan, needs_of
 from granite_xai.fitting.settings import target_for
 from granite_xai.fitting.stability import Stability
 from granite_xai.inference.estimate import Estimate
@@ -259,14 +259,13 @@ class FittedGranite:
             Positions of the rows to use.
         """
         positions = np.flatnonzero(weights > 0)
-        if max_samples is None and self.max_samples == "auto":
-            max_samples = len(self.diagnostics["rows"]["search"])
-        elif max_samples is None and self.max_samples is not None:
-            max_samples = int(self.max_samples)
-        if max_samples is None or max_samples >= len(positions):
+        most = self.max_samples if max_samples is None else max_samples
+        if isinstance(most, str):  # "auto"
+            most = len(self.diagnostics["rows"]["search"])
+        if most is None or most >= len(positions):
             return positions
         generator = np.random.default_rng(self.result.settings.seed)
-        return np.sort(generator.choice(positions, size=max_samples, replace=False))
+        return np.sort(generator.choice(positions, size=int(most), replace=False))
 
     def other_rows(self, X: Any, y: Any, sample_weight: Any = None, clusters: Any = None) -> Rows:
         """Other rows of a fit, those of weight 0 left out.
@@ -364,11 +363,6 @@ def fitted_view(g: Any, output: Any = None, several: bool = False) -> FittedGran
 # What is asked about other rows -----------------------------------------------------------------------
 
 
-def ask_about(result: FitResult, effects: Sequence[Effect], rows: Rows) -> Sample:
-    """What some effects read of the model, on any rows; see `plan_about`."""
-    return plan_about(result, effects).ask(rows)
-
-
 def plan_about(result: FitResult, effects: Sequence[Effect]) -> Plan:
     """What is asked about any rows for some effects.
 
@@ -398,15 +392,9 @@ def plan_about(result: FitResult, effects: Sequence[Effect]) -> Plan:
     return replace(plan, needs=needs, learned=learned, values=values, combined=combined)
 
 
-def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """Each region that has rows, with their places, from the region of each row."""
-    for region in np.unique(regions).tolist():
-        yield region, np.flatnonzero(regions == region)
-
-
 def parts_of_region(
     result: FitResult,
-    effects: Mapping[str, Effect] | Sequence[tuple[str, Effect]],
+    effects: Sequence[tuple[str, Effect]],
     evaluations: Evaluations,
     region: int,
     positions: IntArray,
@@ -426,27 +414,8 @@ def parts_of_region(
     signs = None
     if result.level is not None:
         signs = random_signs(np.arange(len(positions)), result.settings.seed)
-    named = effects.items() if isinstance(effects, Mapping) else effects
     with one_blas_thread():
         return [
             regional_part(effect, evaluations, positions, region=region, name=name, signs=signs)
-            for name, effect in named
+            for name, effect in effects
         ]
-
-
-def explain_rows(result: FitResult, rows: Rows) -> Explanation:
-    """Both sides of every question on other rows, region by region, with the same rows as reference (C17)."""
-    effects = effects_of(result.questions)
-    names = [name for question in result.questions for name in question.question.side_names]
-    regions = result.partition.apply(rows.table)
-    # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
-    everywhere = None if result.plan.values is None else ask_about(result, effects, rows)
-    parts: list[Part] = []
-    for region, places in rows_by_region(regions):
-        if everywhere is None:
-            inside = ask_about(result, effects, rows.take(places))
-        else:
-            inside = everywhere.take(places)
-        named = list(zip(names, effects, strict=True))
-        parts += parts_of_region(result, named, inside.outputs[0], region, places)
-    return Explanation(result.layout.labels, tuple(parts), rows.table)

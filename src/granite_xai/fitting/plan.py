@@ -48,7 +48,6 @@ from granite_xai.evaluations.request import (
     NUMBER_BYTES,
     Learned,
     Needs,
-    Recombined,
     Request,
     bytes_kept,
     n_checked_rows,
@@ -292,8 +291,7 @@ def learned_values(
     table = rows.table
 
     def ask_pilot(base_rows: IntArray, donor_rows: IntArray, column: int) -> FloatArray:
-        asked = Recombined(table, base_rows, table, donor_rows, [column])
-        return model.recombined_outputs(*asked)
+        return model.recombined_outputs(table, base_rows, table, donor_rows, [column])
 
     return learn_cells(
         table,
@@ -687,8 +685,9 @@ def needs_of(effects: Iterable[Effect]) -> tuple[Needs, dict[Coalition, Abstract
 def resolved_questions(opened: Opened, table: Table) -> tuple[ResolvedQuestion, ...]:
     """The questions on some rows; where all outputs are explained, those of the first one, then of the next."""
     settings, model = opened.settings, opened.model
-    explained = [side for asked, _ in settings.questions for side in (asked.first, asked.second)]
-    is_partial = any(side.is_partial for side in explained)
+    is_partial = any(
+        asked.first.is_partial or asked.second.is_partial for asked, _ in settings.questions
+    )
     gives_paths = is_partial and Reading(model, table).gives_attributions
     resolved = tuple(
         question.resolve(

@@ -334,17 +334,15 @@ def _holdout(holdout: Any) -> Any:
     """Which rows are held out: "auto", False, a share, or a tuple of other rows."""
     if isinstance(holdout, str):
         return choose("holdout", holdout, AUTO)
-    problem = ""
-    if isinstance(holdout, tuple | list):
-        if len(holdout) in (2, 3):
-            return holdout
-        problem = f"holdout has {len(holdout)} parts."
-    elif holdout is False:
-        return False
-    elif isinstance(holdout, Real) and not isinstance(holdout, bool) and 0 < float(holdout) < 1:
+    if holdout is False or (isinstance(holdout, tuple | list) and len(holdout) in (2, 3)):
+        return holdout
+    if isinstance(holdout, Real) and 0 < float(holdout) < 1:
         return float(holdout)
+    problem = f"holdout={holdout!r} is no choice."
+    if isinstance(holdout, tuple | list):
+        problem = f"holdout has {len(holdout)} parts."
     raise InputError(
-        problem or f"holdout={holdout!r} is no choice.",
+        problem,
         code="P01",
         argument="holdout",
         hint='Pass "auto", False, a share of the rows such as 0.3, or other rows: (X, y) or (X, y, clusters).',

@@ -377,7 +377,10 @@ def _split_stabilities(
     same_column = [split for split in splits if split.column == node.column]
     other_columns = Counter(split.column for split in splits if split.column != node.column)
     most_frequent = other_columns.most_common(1)
-    low, high = _spread_of_thresholds(node, same_column)
+    low, high = nan, nan  # where there is no threshold
+    thresholds = _thresholds(same_column)
+    if thresholds and _thresholds([node]):
+        low, high = np.quantile(thresholds, SPREAD).tolist()
     yield SplitStability(
         rule=str(rule) or ALL_ROWS,
         column=node.column,
@@ -398,13 +401,12 @@ def _split_stabilities(
         )
 
 
-def _spread_of_thresholds(split: Split, others: Sequence[Split]) -> tuple[float, float]:
-    """Between which thresholds nine of ten other splits cut; nan where there is no threshold."""
-    thresholds = [value for value in map(threshold, others) if value is not None]
-    if not thresholds or threshold(split) is None:
-        return nan, nan
-    low, high = np.quantile(thresholds, SPREAD).tolist()
-    return low, high
+def _thresholds(splits: Sequence[Split]) -> list[float]:
+    """Where those of some splits cut that cut a numeric column."""
+    ends = [split.left.high for split in splits if isinstance(split.left, Interval)]
+    return [
+        float(end) for end in ends if isinstance(end, int | float) and not isinstance(end, bool)
+    ]
 
 
 def split_words(split: Split, vocabulary: Vocabulary) -> str:
@@ -422,13 +424,3 @@ def split_words(split: Split, vocabulary: Vocabulary) -> str:
     if right.bounds_before or right.predicate.startswith(":"):
         return f"{left.text}, or not"
     return f"{left.text} or {right.predicate}"
-
-
-def threshold(split: Split) -> float | None:
-    """Where a split cuts, if it cuts a numeric column."""
-    if not isinstance(split.left, Interval):
-        return None
-    high = split.left.high
-    if isinstance(high, bool) or not isinstance(high, int | float):
-        return None
-    return float(high)

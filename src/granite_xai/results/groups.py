@@ -27,7 +27,7 @@ from granite_xai.base.text import drawable, wrapped
 from granite_xai.base.typing import FloatArray
 from granite_xai.document.chart import BLUE, GREY
 from granite_xai.fitting.fit import fit
-from granite_xai.fitting.fit_result import FitResult, ask_about
+from granite_xai.fitting.fit_result import FitResult, plan_about
 from granite_xai.fitting.plan import effects_of
 from granite_xai.fitting.settings import Settings, open_inputs
 from granite_xai.inference.noise import Signs, interval_around, noise_of
@@ -198,7 +198,7 @@ class _Measured:
                 max_evaluations=settings.resources.max_evaluations,
                 seed=settings.seed,
             )
-            sample = ask_about(self.fitted, effects_of([resolved]), self.rows)
+            sample = plan_about(self.fitted, effects_of([resolved])).ask(self.rows)
             with one_blas_thread():
                 signs = Signs.drawn(self.rows.clusters, settings.seed)
                 noise = noise_of(resolved, sample.outputs[0], signs)

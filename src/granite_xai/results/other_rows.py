@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
@@ -29,7 +29,8 @@ from granite_xai.base.limits import require_evaluations
 from granite_xai.base.numbers import count
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.evaluations.probe import require_at_most
-from granite_xai.fitting.fit_result import FitResult, ask_about, explain_rows, rows_by_region
+from granite_xai.fitting.fit_result import FitResult, parts_of_region, plan_about
+from granite_xai.fitting.plan import effects_of
 from granite_xai.tables import Outline, Rows, Table, require_rows
 
 FEWEST_ROWS = 5  # of a region that can be a reference for each other (error D46)
@@ -50,7 +51,7 @@ def explain_against_fit(result: FitResult, rows: Rows) -> Explanation:
     """
     table = rows.table
     if not all(question.behavior.is_linear for question in result.questions):
-        return explain_rows(result, rows)
+        return _explained_by_themselves(result, rows)
     if isinstance(result.table.container, Outline):
         # A file without rows may lack the model, too. Then the error about the model comes first.
         result.model.on_rows(table.take(np.arange(1)))
@@ -81,7 +82,32 @@ def explain_among_themselves(result: FitResult, rows: Rows) -> Explanation:
                 hint=f"Pass {FEWEST_ROWS} rows or more of each region, "
                 'or use reference="fitting" with a local question.',
             )
-    return explain_rows(result, rows)
+    return _explained_by_themselves(result, rows)
+
+
+def _explained_by_themselves(result: FitResult, rows: Rows) -> Explanation:
+    """Both sides of every question on other rows, region by region, with the same rows as reference (C17)."""
+    effects = effects_of(result.questions)
+    names = [name for question in result.questions for name in question.question.side_names]
+    regions = result.partition.apply(rows.table)
+    # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
+    plan = plan_about(result, effects)
+    everywhere = None if result.plan.values is None else plan.ask(rows)
+    named = list(zip(names, effects, strict=True))
+    parts: list[Part] = []
+    for region, places in rows_by_region(regions):
+        if everywhere is None:
+            inside = plan.ask(rows.take(places))
+        else:
+            inside = everywhere.take(places)
+        parts += parts_of_region(result, named, inside.outputs[0], region, places)
+    return Explanation(result.layout.labels, tuple(parts), rows.table)
+
+
+def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Each region that has rows, with their places, from the region of each row."""
+    for region in np.unique(regions).tolist():
+        yield region, np.flatnonzero(regions == region)
 
 
 def rows_of_region(result: FitResult, region: int) -> IntArray:
@@ -144,7 +170,7 @@ class AgainstFit:
         read = {term.visible for terms in effect.terms for term in terms}
         if not effect.masking.redraws and not any(isinstance(visible, Change) for visible in read):
             # Hidden values are those of a baseline, which the fit chose.
-            evaluations = ask_about(self.result, [effect], self.rows).outputs[0]
+            evaluations = plan_about(self.result, [effect]).ask(self.rows).outputs[0]
             return regional_part(effect, evaluations, positions, region=self.region, name=name)
         coalitions = [visible for visible in read if isinstance(visible, frozenset)]
         n_distinct = sum(len(self.rows.table.distinct(visible)[1]) for visible in coalitions)

@@ -34,7 +34,6 @@ from granite_xai.fitting.fit_result import (
     FitResult,
     FittedGranite,
     GraniteBase,
-    ask_about,
     fitted_view,
     parts_of_region,
     plan_about,
@@ -493,7 +492,7 @@ class Values:
         """
         fitted = self.fitted
         roots = fitted.disagreements
-        everywhere = ask_about(fitted, effects_of(fitted.questions), self.rows)
+        everywhere = plan_about(fitted, effects_of(fitted.questions)).ask(self.rows)
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
 
