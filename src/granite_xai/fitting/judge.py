@@ -435,13 +435,6 @@ class Evaluation(Printable):
         removed = share(max(1.0 - self.remaining, 0.0))
         return f"<Evaluation of {rows} in {regions}: {removed} of the heterogeneity removed>"
 
-    def _shares_left(self) -> FloatArray:
-        """What is left in each region of its part of the disagreement on all rows; nan where there is none."""
-        is_measured = np.isfinite(self.by_region) & (self.by_region > 0)
-        shares = np.full(len(is_measured), np.nan)
-        np.divide(self.regional, self.by_region, out=shares, where=is_measured)
-        return shares
-
     def frame(self) -> Any:
         """One line for each region, as these rows show it, not corrected for chance.
 
@@ -449,6 +442,10 @@ class Evaluation(Printable):
         with their intervals: ``estimate.frame()``.
         """
         counts = np.array(self.counts)
+        # What is left in each region of its part of the disagreement on all rows; nan where there is none.
+        is_measured = np.isfinite(self.by_region) & (self.by_region > 0)
+        shares_left = np.full(len(counts), np.nan)
+        np.divide(self.regional, self.by_region, out=shares_left, where=is_measured)
         columns = {
             "region": np.arange(len(counts)),
             "rule": list(self.rules),
@@ -456,7 +453,7 @@ class Evaluation(Printable):
             "fraction": counts / counts.sum(),
             "global_disagreement": self.by_region,
             "disagreement": self.regional,
-            "remaining": self._shares_left(),
+            "remaining": shares_left,
         }
         return frame(columns, like=self.table)
 

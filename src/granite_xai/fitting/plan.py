@@ -237,8 +237,7 @@ def check_quantiles(
     }
     if not at_quantiles:
         return
-    n_values = [matrix.values.shape[1] for matrix in matrices.values()]
-    n_rows = n_checked_rows(table.n_rows, n_values)
+    n_rows = n_checked_rows(table.n_rows, [matrix.values.shape[1] for matrix in matrices.values()])
     generator = np.random.default_rng(plan.settings.seed)
     few = sample.take(np.sort(generator.choice(table.n_rows, size=n_rows, replace=False)))
     exact = replace(plan, values=None).ask(few.rows)

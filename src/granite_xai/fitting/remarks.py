@@ -240,6 +240,7 @@ def note_bins(
         Whether a column has one bin because it shows no dependence beyond chance, which needs no warning.
     """
     names = sample.rows.table.names
+    everything = sample.outputs[0].everything
     regions = [np.flatnonzero(result.regions == k) for k in range(len(result.partition))]
     thin_bins: Counter[str] = Counter()  # by feature, in all regions
     regions_in_one_bin: Counter[str] = Counter()
@@ -258,7 +259,11 @@ def note_bins(
             is_single = bool(fact.min(initial=0) == fact.max(initial=0))
             if is_single and single_bins_are_meant:
                 continue
-            feature = _feature_label(key[1], names)
+            # The features of a conditional mean: those shown, or those hidden, whichever are fewer.
+            shown = key[1]
+            hidden = everything - shown
+            fewer = shown if len(shown) <= len(hidden) else hidden
+            feature = " + ".join(names[position] for position in sorted(fewer))
             for rows in regions:
                 _, rows_of_bins = np.unique(fact[rows], return_counts=True)
                 thin_bins[feature] += int(np.count_nonzero(rows_of_bins < FEWEST_ROWS))
@@ -269,15 +274,7 @@ def note_bins(
     record.note("thin_bins", note)
     n_means = len(sample.rows) * n_densities / max(len(thin_means), 1)  # of a feature
     many = Counter({name: n for name, n in thin_means.items() if n > FEW_MEANS * n_means})
-    clauses = _clauses(thin_bins, regions_in_one_bin, many)
-    if clauses:
-        record.warn(f"C10: conditional masking {'; '.join(clauses)}.", BinWarning)
-
-
-def _clauses(
-    thin_bins: Counter[str], regions_in_one_bin: Counter[str], thin_means: Counter[str]
-) -> list[str]:
-    """What a warning says, each with the features it is about, most affected first."""
+    # Each with the features it is about.
     clauses = []
     if thin_bins.total():
         n_bins = count(thin_bins.total(), "bin")
@@ -285,19 +282,20 @@ def _clauses(
         clauses.append(f"has {n_bins} with fewer than {FEWEST_ROWS} rows of a region ({features})")
     if regions_in_one_bin.total():
         clauses.append(
-            f"has {_times(regions_in_one_bin.total())} a region whose rows share one bin, where conditional equals "
+            f"has {_times(regions_in_one_bin)} a region whose rows share one bin, where conditional equals "
             f"marginal by construction ({_listed_features(regions_in_one_bin)})"
         )
-    if thin_means.total():
+    if many.total():
         clauses.append(
-            f"by a copula leaves a row of a region {_times(thin_means.total())} fewer than {FEWEST_ROWS} rows to "
-            f"average over, by the effective number of its weights ({_listed_features(thin_means)})"
+            f"by a copula leaves a row of a region {_times(many)} fewer than {FEWEST_ROWS} rows to "
+            f"average over, by the effective number of its weights ({_listed_features(many)})"
         )
-    return clauses
+    if clauses:
+        record.warn(f"C10: conditional masking {'; '.join(clauses)}.", BinWarning)
 
 
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number:,} times"
+def _times(counts: Counter[str]) -> str:
+    return "once" if counts.total() == 1 else f"{counts.total():,} times"
 
 
 def _listed_features(counts: Counter[str]) -> str:
@@ -306,10 +304,3 @@ def _listed_features(counts: Counter[str]) -> str:
     affected = [name for name, number in most_first if number]
     word = "feature" if len(affected) == 1 else "features"
     return f"{word} {listing(affected, NAMED_FEATURES)}"
-
-
-def _feature_label(visible: Coalition, names: Sequence[str]) -> str:
-    """The features of a conditional mean: those shown, or those hidden, whichever are fewer."""
-    hidden = frozenset(range(len(names))) - visible
-    smaller = visible if len(visible) <= len(hidden) else hidden
-    return " + ".join(names[position] for position in sorted(smaller))
