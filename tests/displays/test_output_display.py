@@ -65,6 +65,18 @@ def test_values_that_a_region_does_not_have_are_not_drawn(fitted):
     assert lines["value"].nunique() > below["value"].nunique()
 
 
+def test_a_region_between_the_values_shown_moves_nothing():
+    """Low, middle and high are .1, .5 and .9; the region in between has none of them."""
+    rules = gx.partitioners.GivenRules(["a <= 0.25", "a > 0.25 and a <= 0.45", "a > 0.45"])
+    model = gx.outputs(forecasts, HORIZONS, axis="horizon")
+    g = gx.Granite(model, output="all", partitioner=rules).fit(X[["a", "b", "town"]])
+    assert len(g.partition_) == 3
+    display = gx.OutputDisplay.from_estimator(g, X, max_features=3)
+    by_name = {each.axis.column.name: each.spread for each in display.features}
+    assert np.isfinite(list(by_name.values())).all()
+    assert by_name["b"] == max(by_name.values())
+
+
 def test_the_strongest_feature_and_the_most_frequent_levels_are_shown(fitted):
     assert set(gx.OutputDisplay.from_estimator(fitted, X).frame()["feature"]) == {"a"}
     lines = gx.OutputDisplay.from_estimator(fitted, X, features=["town"]).frame()

@@ -151,3 +151,16 @@ def test_the_rounding_of_a_model_that_is_the_target_is_no_error():
     assert g.errors_.overall == 0.0
     assert "RMSE" not in str(g)
     assert "times as large" not in str(g)
+
+
+def test_the_worst_two_regions_are_named_and_others_counted():
+    rng, X = table(4000, 10)
+    rules = ["a <= -0.7", "a > -0.7 and a <= 0", "a > 0 and a <= 0.7", "a > 0.7"]
+    noise = np.select([X["a"] <= -0.7, X["a"] <= 0, X["a"] <= 0.7], [4.0, 4.0, 4.0], 0.5)
+    y = step(X) + rng.normal(size=4000) * noise
+    partitioner = gx.partitioners.GivenRules(rules)
+    text = str(gx.Granite(step, partitioner=partitioner, **QUICK).fit(X, y))
+    (sentence,) = [line for line in text.splitlines() if line.startswith("Compared with all")]
+    assert sentence.startswith("Compared with all other rows, the model's RMSE is 1.")
+    assert sentence.count(" where ") == 2
+    assert sentence.endswith("and larger in 1 more region.")

@@ -236,6 +236,36 @@ def test_logs_are_tried_where_predictions_are_positive():
     assert "on the log scale" in str(gx.Granite(model).fit(X)).splitlines()[0]
 
 
+def test_the_default_says_first_that_a_hazard_that_multiplies_needs_no_regions_on_log_log():
+    class Cox:
+        def predict_survival_function(self, frame, times):
+            hazard = 0.5 * np.exp(0.9 * frame["a"] - 0.7 * frame["b"])
+            return pd.DataFrame(np.exp(-np.outer(times, hazard)), index=times)
+
+    g = gx.Granite(gx.survival(Cox(), times=[1, 2, 4]), output="all").fit(X)
+    lines = str(g).splitlines()
+    assert lines[0].startswith("No regions needed on the log-log scale: one curve per feature")
+    assert 'Fit with scale="log-log"' in str(g)
+
+
+def test_regions_that_follow_are_said_to_be_those_of_the_prediction():
+    def model(frame):
+        return np.exp(0.8 * frame["a"] - 0.6 * frame["b"])
+
+    second = str(gx.Granite(model).fit(X)).splitlines()[1]
+    assert second.startswith("The regions shown are those of the prediction: the effect")
+
+
+def test_a_scale_of_two_functions_is_called_the_given_one():
+    def model(frame):
+        return np.sqrt(10 + frame["a"] * np.where(frame["b"] > 0, 1, -1))
+
+    text = str(gx.Granite(model, scale=(np.square, np.sqrt), max_depth=1).fit(X))
+    assert text.startswith("The effect of a on the prediction on the given scale depends on b.")
+    assert "compared and added up on the given scale," in text
+    assert "scale scale" not in text
+
+
 def test_nothing_is_said_of_another_scale_where_it_does_not_help():
     def interaction(frame):
         return expit(2 * frame["a"] * np.where(frame["b"] > 0, 1, -1))
