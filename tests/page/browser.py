@@ -130,13 +130,13 @@ class Browser:
 
     @property
     def requests(self):
-        """Addresses that were asked for, other than the file itself."""
+        """Addresses that were asked for, other than the file itself and pictures that are inside it."""
         sent = [
             e["params"]["request"]["url"]
             for e in self.events
             if e.get("method") == "Network.requestWillBeSent"
         ]
-        return [url for url in sent if not url.startswith("file:")]
+        return [url for url in sent if not url.startswith(("file:", "data:image/"))]
 
     @property
     def complaints(self):
