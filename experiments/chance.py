@@ -108,7 +108,7 @@ def _all_cases(quick: bool) -> Iterator[Case]:
                 yield Case("size", "independent", question, n_rows, n_clusters)
             yield Case("coverage", "toy", question, 1000, n_clusters)
         for n_rows in (600, 1000, 3000):
-            yield Case("coverage", "toy", question, n_rows)
+            yield Case("coverage", "toy", question, n_rows, samples=1 if n_rows == 3000 else 2)
             yield Case("coverage", "bike", question, n_rows)
         for n_rows in (150, 300, 500):
             yield Case("small tables", "bike", question, n_rows, samples=2 if n_rows == 150 else 1)

@@ -125,8 +125,9 @@ def described_share(
     """Share that curves describe on rows that they were not made of.
 
     It is R² of the curves, a ratio of two means: ``1 - A / B`` with ``A = mean of (F - curves)²`` and
-    ``B = mean of (F - mean F)²``. The curves are fixed, so a row moves it by its influence
-    ``-((F - curves)² - (A / B) (F - mean F)²) / B``, and a cluster by the sum of these.
+    ``B = mean of (F - mean F)²``. The curves are fixed, and its error is that of the jackknife: the share
+    is computed again without each cluster. Few rows miss much, so that influences in proportion to the
+    weight of a row, which leave out what B moves with it, make intervals of few rows too narrow.
 
     Parameters
     ----------
@@ -138,27 +139,44 @@ def described_share(
         Of the interval; None: there is none.
     """
     shares = weights / weights.sum()
+    _, cluster_of_row = np.unique(clusters, return_inverse=True)
+    n_observations = int(cluster_of_row.max()) + 1
+
+    def without_each(summands: FloatArray) -> FloatArray:
+        return np.asarray(summands.sum() - np.bincount(cluster_of_row, weights=summands))
+
+    share_without = without_each(shares)
     values = []
-    influences = np.zeros(len(weights))  # of each row on the mean share
+    hidden_without = np.zeros(
+        n_observations
+    )  # mean share that is not described, without each cluster
     for output in outputs:
-        centred = np.square(output.model - shares @ output.model)
-        missed = np.square(output.model - output.curves)
-        variance = float(shares @ centred)
+        centred = output.model - shares @ output.model
+        missed = shares * np.square(output.model - output.curves)
+        variance = float(shares @ np.square(centred))
         if variance == 0.0:  # a constant model is described as it is
             values.append(1.0)
             continue
-        hidden = float(shares @ missed) / variance
-        values.append(1.0 - hidden)
-        influences -= (missed - hidden * centred) / variance / len(outputs)
+        values.append(1.0 - float(missed.sum()) / variance)
+        moved = without_each(shares * centred) / share_without
+        variance_without = without_each(shares * np.square(centred)) / share_without - moved**2
+        missed_without = without_each(missed) / share_without
+        varies = variance_without > ROUNDING * variance
+        hidden_without[varies] += missed_without[varies] / variance_without[varies] / len(outputs)
     value = float(np.mean(values))
-    n_observations = len(np.unique(clusters))
     if level is None or n_observations < FEWEST_OBSERVATIONS:
         return DescribedShare(value=value)
-    by_cluster = np.bincount(clusters, weights=shares * influences)
-    error = math.sqrt(float(np.square(by_cluster).sum()) * n_observations / (n_observations - 1))
+    squares = np.square(hidden_without - hidden_without.mean())
+    error = math.sqrt((n_observations - 1) * float(squares.mean()))
+    # Where few clusters make most of the error, it is known as badly as from so many equal ones.
+    n_equal = n_observations
+    if error > 0.0:
+        kurtosis = float(np.square(squares).mean() / squares.mean() ** 2)
+        freedom = 2 * n_observations / max(kurtosis - 1.0, 2.0)
+        n_equal = max(min(n_observations, 1 + round(freedom)), FEWEST_OBSERVATIONS)
     hidden = max(1.0 - value, 0.0)
-    low, high = interval_around(hidden, error, student_quantile(level, n_observations))
-    _, limit = interval_around(hidden, error, student_quantile(level, n_observations, sides=1))
+    low, high = interval_around(hidden, error, student_quantile(level, n_equal))
+    _, limit = interval_around(hidden, error, student_quantile(level, n_equal, sides=1))
     return DescribedShare(value=value, low=1.0 - high, high=1.0 - low, hidden_high=limit)
 
 
