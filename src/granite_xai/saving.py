@@ -421,13 +421,14 @@ def _read_results(content: dict[str, Any], granite: Granite, plain: _Plain, seed
     """What was found, with that of each output; without the model."""
     settings = _settings_of(granite, seed)
     model: Any = plain.read(content["fit"]["model"], "fit.model")
-    models, data_of_outputs = {}, {}
-    for name, data in content["outputs"]:
-        name = plain.read(name, "granite.outputs")
-        is_new = isinstance(name, str | int | float) and name not in data_of_outputs
-        require(is_new, "granite.outputs", f"have {name!r:.60}, which is no name of one output")
-        data_of_outputs[name] = data
-        models[name] = plain.read(data["model"], "outputs.model")
+    names = [plain.read(name, "granite.outputs") for name, _ in content["outputs"]]
+    data_of_outputs = {
+        name: data for name, (_, data) in zip(names, content["outputs"], strict=True)
+    }
+    require(len(data_of_outputs) == len(names), "granite.outputs", "have a name twice")
+    models = {
+        name: plain.read(data["model"], "outputs.model") for name, data in data_of_outputs.items()
+    }
     are_outputs = all(isinstance(each, Detached) for each in (model, *models.values()))
     require(are_outputs, "fit.model", "is not an output that was explained")
     model.outputs = models
@@ -989,8 +990,7 @@ class _Plain:
         }
         _require_types(parts, kind, place)
         if kind is SharedCurves:  # whoever has rows puts them there
-            nothing = np.empty(0, dtype=np.intp)
-            parts = {**parts, "table": self.table, "regions": nothing, "weights": nothing}
+            parts = {**parts, "table": self.table, "regions": None, "weights": None}
         if kind is Intervals:
             column, levels = parts["fitted"], parts["fitted"].levels
             values = [_missing_values(each, len(parts["parts"])) for each in self.table.columns]

@@ -192,12 +192,6 @@ def test_options_of_the_command_are_those_of_the_library(run):
     assert resources.memory_limit == 300 * 2**20
 
 
-def test_an_output_may_be_the_name_of_a_class(run):
-    code, _, err = run(*EXPLAIN, "--output", "late")
-    assert code == 2
-    assert "P01: --output late is not known" in err
-
-
 def test_weights_count(run):
     weights = np.where(table_of_the_module()["a"] > 0, 3, 1)
     table_of_the_module().assign(w=weights).to_csv("table.csv", index=False)
@@ -633,6 +627,7 @@ def test_the_command_starts_fast():
         (("--predictor", "own_model:predict", "--question", "ice-pdf"), 2, "ice-pdp"),
         (("--predictor", "own_model:predict", "--drop", "absent"), 2, "no column 'absent'"),
         (("--predictor", "own_model:predict", "--max-depth", "-1"), 2, "max_depth"),
+        (("--predictor", "own_model:predict", "--output", "late"), 2, "--output late is not known"),
         (("--predictor", "own_model:fails", "--report", "no/such/folder.html"), 3, "F02"),
     ],
 )
