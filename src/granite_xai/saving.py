@@ -628,10 +628,10 @@ def _rehearse(granite: Granite, result: FitResult, plain: _Plain) -> None:
     granite._repr_mimebundle_()
     columns = plain.table.columns
     n_values = 1 + max(len(column.levels) for column in columns)
-    cells = [_missing_values(column, n_values) for column in columns]
-    for of_column, column in zip(cells, columns, strict=True):
-        of_column[: len(column.levels)] = column.levels
-    every_value = plain.rows(cells)
+    missing = [_missing_values(column, n_values - len(column.levels)) for column in columns]
+    every_value = plain.rows(
+        [np.append(column.levels, gap) for column, gap in zip(columns, missing, strict=True)]
+    )
     for each in (result, *result.outputs.values()):
         if each.from_file is not None and each.from_file.row is not None:
             plain.rows(plain.read(each.from_file.row["row"]["value"]["cells"], "fit.row"))

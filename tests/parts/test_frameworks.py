@@ -21,6 +21,7 @@ from granite_xai.frameworks.cohex import (
     distance_to_pure_effect,
     effects_inside,
     row_distances,
+    scatter_within,
 )
 from granite_xai.frameworks.vine import OneCut, best_cut, join_like_cuts, judge_cluster
 from granite_xai.tables import read_table
@@ -128,6 +129,16 @@ def scatter_by_loop(vectors, labels, weights):
             mean = sum(weights[n] * vectors[n, j] for n in rows) / mass
             total += sum(weights[n] * (vectors[n, j] - mean) ** 2 for n in rows)
     return total / weights.sum()
+
+
+def test_what_all_rows_share_takes_no_digits():
+    """With weights, for several divisions at once; a number of a cohort may be skipped."""
+    vectors = np.array([[0.0, 1.0], [1.0, -2.0], [3.0, 0.5], [2.5, 0.0]])
+    weights = np.array([0.5, 1.0, 3.0, 1.0])
+    labels = np.array([[0, 0, 1, 1], [0, 2, 2, 0]])
+    wanted = [scatter_by_loop(vectors, line, weights) for line in labels]
+    scatter = scatter_within(vectors + 1e7, labels, weights)
+    np.testing.assert_allclose(scatter, wanted, rtol=1e-6)
 
 
 @given(labels=divisions(14))

@@ -29,7 +29,7 @@ from granite_xai.frameworks.alike import (
     put_into_rules,
 )
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
-from granite_xai.tables import Column, Table
+from granite_xai.tables import Table
 
 PATIENCE = 30
 """Random starts in a row without a better end, after which a round ends."""
@@ -244,29 +244,25 @@ def _sets_with_one_less_or_more(representatives: list[int], pool: list[int]) -> 
 
 
 def row_distances(table: Table) -> FloatArray:
-    """Squared distances of all pairs of rows, summed over the features, (n, n)."""
+    """Squared distances of all pairs of rows, summed over the features, (n, n).
+
+    In a feature with an order standardised differences, otherwise 1 where labels differ. A missing value is a label.
+    """
     total = np.zeros((table.n_rows, table.n_rows))
     for position in table.explained:
-        total += _distances_in(table.columns[position])
+        column = table.columns[position]
+        if not column.is_ordered:
+            total += np.not_equal.outer(column.codes, column.codes)
+            continue
+        numbers = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
+        numbers = np.where(column.missing, np.nan, numbers)
+        spread = 1.0
+        if not column.missing.all():
+            spread = float(np.nanstd(numbers)) or 1.0  # a constant feature has no distances
+        squares = np.square(np.subtract.outer(numbers, numbers) / spread)
+        one_is_missing = np.not_equal.outer(column.missing, column.missing)
+        total += np.where(np.isnan(squares), one_is_missing, squares)
     return total
-
-
-def _distances_in(column: Column) -> FloatArray:
-    """Squared distances in one feature: standardised differences, or 1 where labels differ.
-
-    A missing value is a label of its own.
-    """
-    if not column.is_ordered:
-        return np.not_equal.outer(column.codes, column.codes).astype(np.float64)
-    is_present = column.codes >= 0
-    values = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
-    values = np.where(is_present, values, np.nan)
-    spread = 1.0
-    if is_present.any():
-        spread = float(np.nanstd(values)) or 1.0  # a constant feature has no distances
-    squares = np.square((values[:, None] - values) / spread)
-    one_is_missing = column.missing[:, None] != column.missing
-    return np.asarray(np.where(np.isnan(squares), one_is_missing, squares))
 
 
 def distance_to_mean(evaluations: Evaluations, effect: Effect) -> GuidedLoss:
