@@ -701,8 +701,7 @@ def _with_model(granite: Granite, result: FitResult, plain: _Plain) -> FitResult
             block=resources.block,
         )
         predictor.scale = of_output.model.scale
-        if predictor.scale.reads_margin:
-            predictor.label = of_output.model.label
+        predictor.label = of_output.model.label
         _require_same_model(predictor, of_output, plain)
         plan = replace(of_output.plan, model=predictor)
         with_model[name] = replace(of_output, model=predictor, plan=plan)

@@ -334,8 +334,6 @@ def row_curves(
     matrix = _shown_matrix(evaluations, column)
     codes = matrix.codes[rows]
     predictions = matrix.values[rows]
-    if not evaluations.scale.is_response:
-        predictions = np.asarray(evaluations.scale.back(predictions + evaluations.offset))
     shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
     of_values = np.bincount(codes, weights=shares, minlength=predictions.shape[1])
     curves = predictions - (predictions @ of_values)[:, None]
@@ -344,10 +342,13 @@ def row_curves(
     numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
     by_cluster = np.zeros((int(numbers.max()) + 1, len(mean)))
     np.add.at(by_cluster, numbers, (curves - mean) * shares[:, None])
-    low, high = _weighted_quantiles(curves, shares, BAND)
+    low, high = weighted_quantiles(curves, shares, BAND)
     own = curves[np.arange(len(rows)), codes]
+    errors = np.sqrt(np.square(by_cluster).sum(axis=0))
+    if len(by_cluster) == 1:  # which does not tell how clusters vary
+        errors[:] = np.nan
     return RowCurves(
-        errors=_at_levels(column, matrix, np.sqrt(np.square(by_cluster).sum(axis=0))),
+        errors=_at_levels(column, matrix, errors),
         low=effects + _at_levels(column, matrix, low - mean),
         high=effects + _at_levels(column, matrix, high - mean),
         spread=float(np.sqrt(shares @ np.square(own))),
@@ -363,7 +364,7 @@ def _shown_matrix(evaluations: Evaluations, column: Column) -> Matrix:
     return matrix if is_shown else matrix.turned()
 
 
-def _weighted_quantiles(
+def weighted_quantiles(
     lines: FloatArray, shares: FloatArray, bounds: Sequence[float]
 ) -> FloatArray:
     """For each bound the smallest value of each column of lines that such a share of the rows does not exceed."""

@@ -29,7 +29,7 @@ from granite_xai.base.typing import (
     subsets,
     union,
 )
-from granite_xai.curves.curves import RowCurves, pdp_of_regions, row_curves
+from granite_xai.curves.curves import RowCurves, pdp_of_regions, row_curves, weighted_quantiles
 from granite_xai.curves.shared import REACH, SharedCurve, SharedCurves, reached_levels
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.values import Cells
@@ -430,9 +430,6 @@ class CurveMaker:
         effects = added = described.effects[number]
         shares = described.level_shares[number]
         start = mean = float(described.means[node])
-        if len(rows) and not self.scale.is_response:
-            weights = self.evaluations.weights[rows]
-            mean = float(np.average(self.evaluations.predictions[rows], weights=weights))
         column = None
         none = RowCurves(NONE, NONE, NONE, np.nan)
         of_rows = Deferred(lambda: none, now=True)
@@ -440,13 +437,20 @@ class CurveMaker:
         if len(columns) == 1:
             column = self.table.columns[min(columns)]
             added, shares = added[node], shares[node]
-            effects = self._as_predictions(start, added, shares)
+            if not self.scale.is_response:
+                predictions = np.asarray(self.scale.back(start + added))
+                mean = float(shares @ predictions)
+                effects = predictions - mean
+                if shares[0] == 0.0:  # no missing value was seen
+                    effects[0] = 0.0
             reached = reached_levels(column, shares)
             if reached.any():
                 reach = float(np.ptp(effects[reached]))
-            of_rows = Deferred(partial(self._row_curves, column, rows, effects))
+            of_rows = Deferred(partial(self._row_curves, column, rows, added, start, mean))
         elif len(rows):
-            ends = np.quantile(described.at_depths[nodes.depth(node), number, rows], REACH)
+            of_pair = described.at_depths[nodes.depth(node), number, rows]
+            weights = self.evaluations.weights[rows]
+            ends = weighted_quantiles(of_pair[:, None], weights / weights.sum(), REACH)[:, 0]
             low, high = np.sort(self.scale.back(start + ends))
             reach = float(high - low)
         return SharedCurve(
@@ -466,18 +470,35 @@ class CurveMaker:
             output=self.output_name,
         )
 
-    def _as_predictions(self, start: float, added: FloatArray, shares: FloatArray) -> FloatArray:
-        """Effects on the scale as changes of the prediction, less their own mean over the rows, (1 + levels,)."""
-        if self.scale.is_response:
-            return added
-        predictions = np.asarray(self.scale.back(start + added))
-        effects = predictions - shares @ predictions
-        return np.where((np.arange(len(added)) == 0) & (shares[0] == 0.0), 0.0, effects)
+    def _row_curves(
+        self, column: Column, rows: IntArray, added: FloatArray, start: float, mean: float
+    ) -> RowCurves:
+        """How the curves of single rows run around their mean, as changes of the prediction.
 
-    def _row_curves(self, column: Column, rows: IntArray, effects: FloatArray) -> RowCurves:
-        """How the curves of single rows run around their mean, as changes of the prediction."""
+        Parameters
+        ----------
+        column : Column
+        rows : array of int
+            Those of a node.
+        added : array of shape (1 + levels,)
+            Their mean curve on the scale.
+        start : float
+            From which it is counted there.
+        mean : float
+            From which changes of the prediction are counted.
+        """
         with one_blas_thread():
-            return row_curves(column, self.evaluations, rows, self.clusters[rows], effects)
+            around = row_curves(column, self.evaluations, rows, self.clusters[rows], added)
+        if self.scale.is_response:
+            return around
+        back = self.scale.back
+        ends = np.stack([back(start + around.low), back(start + around.high)]) - mean
+        return RowCurves(
+            errors=np.abs(back(start + added + around.errors) - back(start + added)),
+            low=ends.min(axis=0),
+            high=ends.max(axis=0),
+            spread=float(abs(back(start + around.spread) - back(start - around.spread)) / 2),
+        )
 
     def _column_effects(
         self, column: Column, shares: FloatArray, mixing: FloatArray, means: FloatArray
@@ -571,26 +592,23 @@ def scale_to_try(makers: Sequence[CurveMaker], is_survival: bool) -> Scale | Non
     is_survival : bool
         Whether predictions are probabilities of survival: their scale is log-log.
     """
-    kept = [
-        values + maker.evaluations.offset
-        for maker in makers
-        for values in (
-            maker.evaluations.f,
-            *(matrix.values for matrix in maker.evaluations.matrices.values()),
-        )
-    ]
-    lowest = min(float(values.min()) for values in kept)
-    highest = max(float(values.max()) for values in kept)
-    name = "log-log" if is_survival else "log-odds"
-    if highest > 1.0:
+    kept = np.concatenate(
+        [
+            values.ravel() + maker.evaluations.offset
+            for maker in makers
+            for values in (
+                maker.evaluations.f,
+                *(matrix.values for matrix in maker.evaluations.matrices.values()),
+            )
+        ]
+    )
+    if is_survival:
+        name = "log-log"
+    elif makers[0].is_probability or (kept.min() >= 0.0 and kept.max() <= 1.0):
+        name = "log-odds"
+    elif kept.min() > 0.0:
         name = "log"
-    if lowest < 0.0 or (lowest == 0.0 and name == "log"):
+    else:
         return None
-    scale = SCALES[name]
-    low, high = scale.ends
-    distances = np.concatenate([np.minimum(v - low, high - v).ravel() for v in kept])
-    is_on_end = distances <= max(scale.clips)
-    if not is_on_end.any() or is_on_end.all():
-        return scale
-    half = float(distances[~is_on_end].min()) / 2
-    return replace(scale, clips=(half, half))
+    scale, is_on_end = SCALES[name].settled(kept)
+    return None if is_on_end.all() else scale

@@ -47,7 +47,7 @@ class SharedCurve:
     regions : tuple of int
         The regions below the node, which share it.
     mean : float
-        Mean prediction of the node's rows.
+        Mean prediction of the node's rows; on another scale that along the curve, from which changes are counted.
     effects : array of shape (1 + levels,)
         Of a missing value (0 where none was seen), then of each level of the column, less their own mean over the
         node's rows: changes of the prediction on any scale. Of several features empty: the model is asked.

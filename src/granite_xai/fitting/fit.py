@@ -252,7 +252,7 @@ def _judged(result: FitResult, search: Search, held_out: Rows | None) -> FitResu
         )
         judged.append(replace(of_output, estimate=judgement.estimate, nodes=nodes))
     joint, *others = judged
-    is_given = isinstance(result.settings.holdout, tuple | list)
+    is_given = isinstance(result.settings.holdout, tuple | list) and judging is not sample
     samples = [judging] if is_given or judging is sample else [sample, judging]
     errors = _errors(result, samples, "given" if is_given else "fitting")
     return replace(

@@ -31,7 +31,7 @@ from granite_xai.fitting.find import Path, Task
 from granite_xai.fitting.plan import Plan, needs_of
 from granite_xai.fitting.settings import target_for
 from granite_xai.fitting.stability import Stability
-from granite_xai.inference.estimate import Estimate
+from granite_xai.inference.estimate import Estimate, Predicted, described_share
 from granite_xai.inference.model_errors import ModelErrors
 from granite_xai.inference.nodes import NodeFigures
 from granite_xai.models.columns import read_input
@@ -300,11 +300,14 @@ class FittedGranite:
     def held_out_fidelity(self, X: Any) -> float:
         """Share of the prediction's variance on other rows that the curves describe."""
         table = self.read(X)
-        predictions = self.result.model.on_rows(table)
-        variance = predictions.var()
-        if variance == 0:
-            return 1.0
-        return 1.0 - float(np.square(predictions - self.predict(table)).mean() / variance)
+        regions = self.regions(table)
+        predicted = []
+        for fit in self.result.by_output:
+            predictions = np.asarray(fit.model.scale.back(fit.model.on_rows(table)))
+            curves = fit.shared_curves.value.predict(table, regions, fit.model)
+            predicted.append(Predicted(predictions, curves))
+        every_row = np.arange(table.n_rows)
+        return described_share(predicted, np.ones(table.n_rows), every_row, None).value
 
     def rows_needed(self, half_width: float) -> int:
         """Rows that search, for an interval of a half width; the error of held-out rows falls like 1/√N."""
@@ -398,6 +401,7 @@ def parts_of_region(
     evaluations: Evaluations,
     region: int,
     positions: IntArray,
+    clusters: IntArray,
 ) -> list[Part]:
     """The values of some effects in one region; with a confidence level, also how they vary with the sample.
 
@@ -410,10 +414,13 @@ def parts_of_region(
     region : int
     positions : array of int
         Where these rows stand in the table that was asked about.
+    clusters : array of int
+        Of these rows.
     """
     signs = None
     if result.level is not None:
-        signs = random_signs(np.arange(len(positions)), result.settings.seed)
+        numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+        signs = random_signs(numbers, result.settings.seed)
     with one_blas_thread():
         return [
             regional_part(effect, evaluations, positions, region=region, name=name, signs=signs)

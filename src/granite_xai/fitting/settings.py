@@ -453,7 +453,7 @@ def open_inputs(
     note_columns_that_are_y(y, table, record)
     given_holdout = None
     if isinstance(settings.holdout, tuple | list):
-        given_holdout = _given_holdout(settings.holdout, table, missing, model, behaviors)
+        given_holdout = _given_holdout(settings.holdout, table, missing, model, behaviors, record)
         if clusters is not None and len(settings.holdout) == 2:
             record.warn(lacking_clusters_warning("holdout=(X, y, clusters)"), DataWarning)
     elif isinstance(settings.holdout, float):
@@ -516,7 +516,7 @@ def target_for(
         return target
     except InputError as error:
         if record is not None:
-            record.remember(f"Errors by region are not known, as y cannot be read: {error}")
+            record.note("errors", f"Errors by region are not known, as y cannot be read: {error}")
         return None
 
 
@@ -526,6 +526,7 @@ def _given_holdout(
     missing: bool,
     model: Predictor,
     behaviors: Sequence[Behavior],
+    record: Diagnostics,
 ) -> Rows:
     """The rows that a user holds out, (X, y) or (X, y, clusters); too few, or those of the fit, are refused."""
     X, y = holdout[:2]
@@ -549,7 +550,7 @@ def _given_holdout(
         )
     return Rows.of(
         held_out,
-        target_for(y, held_out, model, behaviors),
+        target_for(y, held_out, model, behaviors, record=record),
         np.ones(held_out.n_rows),
         read_clusters(clusters, held_out, "holdout"),
         in_fixed_order=False,

@@ -35,7 +35,7 @@ class ErrorFigure:
     bias : float
         Mean of y - prediction; nan where y is no number.
     ratio : float
-        Of a region, its error over that on all other rows.
+        Of a region, its error over that on the rows of other regions that do not stand out.
     stands_out : bool
         Whether that is more than chance gives any of the regions.
     n_rows : int
@@ -166,19 +166,15 @@ def model_errors(
     figures = []
     n_tests = len(of_outputs) * len(partition)
     for losses in of_outputs:
+        compared = _compared_regions(losses.losses, regions, weights, clusters, level, n_tests)
         for number, place in enumerate(tree_places(partition)):
             inside = place.rows(regions)
-            others = (
-                np.setdiff1d(np.arange(len(regions)), inside) if place.region >= 0 else inside[:0]
-            )
             here = _Mean.of(losses.losses, inside, weights, clusters)
-            there = _Mean.of(losses.losses, others, weights, clusters)
-            low, high = here.interval(level)
-            ratio, stands_out = _compared(here, there, level, n_tests)
-            ends = [here.value, low, high, ratio]
+            ratio, stands_out = compared.get(place.region, (math.nan, False))
+            numbers = [here.value, *here.interval(level), ratio]
             if measure == "rmse":
-                ends = [math.sqrt(max(end, 0.0)) if end == end else end for end in ends]
-            value, low, high, ratio = ends
+                numbers = [math.sqrt(each) for each in numbers]
+            value, low, high, ratio = numbers
             bias = math.nan
             if len(inside):
                 bias = float(np.average(losses.residuals[inside], weights=weights[inside]))
@@ -197,6 +193,36 @@ def model_errors(
                 )
             )
     return ModelErrors(measure, rows, tuple(figures))
+
+
+def _compared_regions(
+    losses: FloatArray,
+    regions: IntArray,
+    weights: FloatArray,
+    clusters: IntArray,
+    level: float | None,
+    n_tests: int,
+) -> dict[int, tuple[float, bool]]:
+    """The loss of each region over that elsewhere, and whether it stands out.
+
+    Elsewhere are the rows of regions that do not stand out: those that do are found first, the others are compared
+    again without them.
+    """
+    is_ordinary = np.ones(len(regions), dtype=np.bool_)
+    compared: dict[int, tuple[float, bool]] = {}
+    is_new = True
+    while is_new:
+        standing_out = {region for region, (_, stands_out) in compared.items() if stands_out}
+        for region in np.unique(regions).tolist():
+            inside = regions == region
+            here = _Mean.of(losses, np.flatnonzero(inside), weights, clusters)
+            there = _Mean.of(losses, np.flatnonzero(is_ordinary & ~inside), weights, clusters)
+            ratio, stands_out = _compared(here, there, level, n_tests)
+            compared[region] = (ratio, stands_out or region in standing_out)
+        now = {region for region, (_, stands_out) in compared.items() if stands_out}
+        is_new = now != standing_out
+        is_ordinary = ~np.isin(regions, list(now))
+    return compared
 
 
 class _Mean(NamedTuple):
@@ -234,12 +260,14 @@ def _compared(here: _Mean, there: _Mean, level: float | None, n_tests: int) -> t
 
     Tested on logs, on which the mean of skewed losses is nearly normal.
     """
-    if not min(here.value, there.value) > 0.0:  # no rows, or no errors
+    if not here.value > 0.0 or math.isnan(there.value):  # no errors, or no rows
         return math.nan, False
-    ratio = here.value / there.value
+    ratio = here.value / there.value if there.value > 0.0 else math.inf
     if level is None:
         return ratio, False
-    error = math.hypot(here.error / here.value, there.error / there.value)
     n_observations = min(here.n_observations, there.n_observations)
     bar = student_quantile(1.0 - (1.0 - level) / n_tests, n_observations, sides=1)
+    if math.isinf(ratio):
+        return ratio, here.value > bar * here.error
+    error = math.hypot(here.error / here.value, there.error / there.value)
     return ratio, math.log(ratio) > bar * error

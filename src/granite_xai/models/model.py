@@ -31,7 +31,7 @@ from granite_xai.models.outputs import (
     read_prediction,
     which_output,
 )
-from granite_xai.models.scale import NEAR_ONE_SINGLE, RESPONSE, SCALES, Scale
+from granite_xai.models.scale import RESPONSE, SCALES, Scale
 from granite_xai.models.workers import Build, Workers
 from granite_xai.tables import Table, recombine
 
@@ -49,7 +49,6 @@ COMPARED_ROWS = 64  # on which a raw score is compared with the probability, at 
 SAME_SINGLE, SAME_DOUBLE = 2e-6, 1e-10  # how far the probability may be from that of the score
 SHOWN = 5  # rows, columns or values that a message names
 RESPONSES = ("auto", "predict", "probability", "raw")
-CLIP_ROUNDING = 1.001  # times a distance from an end of the scale that it may be off by rounding
 CHECK_ROWS = "Check the model on these rows."
 NAMES_WARNING = (
     "M32: X has no column names, and the model was fitted on columns with names: "
@@ -582,7 +581,8 @@ class Predictor:
 
     def _outside_scale(self, values: FloatArray) -> BoolArray:
         """Mark the predictions that have no place on the scale; those on an end of it are read beside it."""
-        if self.is_probability:  # within round-off of 0 and 1, as was checked
+        is_checked = self.is_probability and self.scale.own is None
+        if is_checked:  # within round-off of 0 and 1
             return np.zeros(len(values), dtype=np.bool_)
         # What a transform of the user's own may do is told by its result.
         with np.errstate(all="ignore"):
@@ -618,20 +618,8 @@ class Predictor:
         on_scale = np.hstack(parts)
         shares = []
         for output, values in zip(self.outputs.values() or [self], on_scale, strict=True):
-            scale = output.scale
-            near_low, near_high = scale.clips
-            if self.native_float32 and near_high > 0.0:
-                near_high = NEAR_ONE_SINGLE
-            low, high = scale.ends
-            predictions = scale.back(values)
-            from_low, from_high = predictions - low, high - predictions
-            is_on_end = (from_low <= near_low * CLIP_ROUNDING) | (
-                from_high <= near_high * CLIP_ROUNDING
-            )
-            if is_on_end.any() and not is_on_end.all():
-                half = float(np.minimum(from_low, from_high)[~is_on_end].min()) / 2
-                near_low, near_high = max(near_low, half), max(near_high, half)
-            output.scale = replace(scale, clips=(near_low, near_high))
+            predictions = output.scale.back(values)
+            output.scale, is_on_end = output.scale.settled(predictions, self.native_float32)
             shares.append(float(np.mean(is_on_end[: table.n_rows])))
         self.scale = next(iter(self.outputs.values()), self).scale
         return max(shares)
@@ -759,13 +747,15 @@ def _margin_of(
     """
     if len(predictor.classes or ()) != 2 or predictor.model_output.is_function:
         return None
-    try:
-        raw_score = as_predictor(model, output=output, **{**options, "response": "raw"})
-    except GraniteError:  # models without a score are asked for their probabilities
-        return None
     compared = table.take(np.arange(min(COMPARED_ROWS, table.n_rows)))
     probabilities = predictor.on_rows(compared)
-    difference = np.abs(expit(raw_score.on_rows(compared)) - probabilities)
+    try:
+        raw_score = as_predictor(model, output=output, **{**options, "response": "raw"})
+        difference = np.abs(expit(raw_score.on_rows(compared)) - probabilities)
+    except (
+        GraniteError
+    ):  # models without a score, or without a finite one, are asked for probabilities
+        return None
     are_single = predictor.native_float32 or raw_score.native_float32
     scale = replace(SCALES["log-odds"], reads_margin=True)
     if difference.max() > (SAME_SINGLE if are_single else SAME_DOUBLE):

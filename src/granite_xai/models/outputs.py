@@ -183,7 +183,8 @@ def number_output(
     """
     column: int | str | None = output
     if names is not None:
-        column = _named_position(names, names[0] if len(names) == 1 else output, "Outputs")
+        is_only = len(names) == 1 and output is None
+        column = _named_position(names, names[0] if is_only else output, "Outputs")
         axis = axis if axis is None or column is None else axis.at(column)
     elif not isinstance(output, str):  # which may name a column of a frame that the model returns
         column = _position(output)

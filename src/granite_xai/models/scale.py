@@ -6,7 +6,7 @@ A scale says how predictions are read. What users read as a prediction is turned
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,13 @@ from scipy.special import expit, logit
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import unknown
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.typing import BoolArray, FloatArray
 
 Transform = Callable[[Any], Any]
 SMALLEST = 1e-300  # numbers are told from 0 down to here
 NEAR_ONE = 1e-12  # numbers are told from 1 up to this distance, by a model in double precision
 NEAR_ONE_SINGLE = 1e-6  # in single precision
+ROUNDED = 1.001  # times a distance from an end that is read there, after it was turned back
 
 
 def _as_it_is(values: Any) -> Any:
@@ -34,8 +35,10 @@ class Scale:
     ----------
     name : str
         As ``Granite(scale=)`` has it, and as texts call it.
-    clips : (float, float)
-        Predictions that lie on an end of the scale, or nearer to it than this, are read at this distance from it.
+    clip : float
+        Predictions that lie on an end of the scale are read at this distance from it.
+    is_single : bool
+        Whether predictions are in single precision, which tells fewer numbers from 1.
     reads_margin : bool
         Whether the model is asked for the number on the scale itself.
     own : (callable, callable), optional
@@ -43,7 +46,8 @@ class Scale:
     """
 
     name: str = "response"
-    clips: tuple[float, float] = (0.0, 0.0)
+    clip: float = SMALLEST
+    is_single: bool = False
     reads_margin: bool = False
     own: tuple[Transform, Transform] | None = None
 
@@ -100,8 +104,37 @@ class Scale:
         if self.is_response or self.reads_margin:
             return predictions
         low, high = self.ends
-        inside = np.clip(predictions, low + self.clips[0], high - self.clips[1])
+        near_high = NEAR_ONE_SINGLE if self.is_single else NEAR_ONE
+        above_low = np.where(predictions <= low + SMALLEST, low + self.clip, predictions)
+        is_high = predictions >= high - near_high
+        inside = np.where(is_high, high - max(self.clip, near_high), above_low)
         return np.asarray(self._transforms[0](inside), dtype=np.float64)
+
+    def settled(self, predictions: FloatArray, is_single: bool = False) -> tuple[Scale, BoolArray]:
+        """The scale that reads predictions on an end at half the smallest distance that others have from it.
+
+        Parameters
+        ----------
+        predictions : array
+            Some of those that are read.
+        is_single : bool
+
+        Returns
+        -------
+        Scale
+        array of bool
+            Which of the predictions lie on an end.
+        """
+        low, high = self.ends
+        near_high = NEAR_ONE_SINGLE if is_single else NEAR_ONE
+        is_on_end = (predictions <= low + ROUNDED * SMALLEST) | (
+            predictions >= high - ROUNDED * near_high
+        )
+        scale = replace(self, is_single=is_single)
+        inside = predictions[~is_on_end]
+        if len(inside):
+            scale = replace(scale, clip=float(np.minimum(inside - low, high - inside).min()) / 2)
+        return scale, is_on_end
 
 
 def _from_cumulative_hazard(values: Any) -> Any:
@@ -122,9 +155,9 @@ _ENDS = {"log-odds": (0.0, 1.0), "log": (0.0, np.inf), "log-log": (0.0, 1.0)}
 RESPONSE = Scale()
 SCALES = {
     "response": RESPONSE,
-    "log-odds": Scale("log-odds", clips=(SMALLEST, NEAR_ONE)),
-    "log": Scale("log", clips=(SMALLEST, 0.0)),
-    "log-log": Scale("log-log", clips=(SMALLEST, NEAR_ONE)),
+    "log-odds": Scale("log-odds"),
+    "log": Scale("log"),
+    "log-log": Scale("log-log"),
 }
 OWN_SCALE = "given scale"
 

@@ -153,7 +153,9 @@ class AgainstFit:
         """Vectors of random signs, (n_references, n_signs); none without a confidence level."""
         if self.result.level is None:
             return np.zeros((len(self.references), 0))
-        return random_signs(np.arange(len(self.references)), self.result.settings.seed)
+        clusters = self.result.rows.clusters[self.references]
+        numbers = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+        return random_signs(numbers, self.result.settings.seed)
 
     def part(self, name: str, positions: IntArray, effect: Effect) -> Part:
         """The values of an effect.

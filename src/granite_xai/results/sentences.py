@@ -550,6 +550,8 @@ def _errors(facts: FitFacts) -> Sentence:
         if level is not None and not math.isnan(figure.low):
             value += f", {100 * level:g}% interval {amount(figure.low)}–{amount(figure.high)}"
         size = f"{figure.ratio:.1f} times as large{of_output} "
+        if math.isinf(figure.ratio):
+            size = f"not 0{of_output} "
         parts.append(f"{'' if size == told else size}{where} ({value})")
         told = size
     named = {figure.region for figure in standing_out[:MOST_BY_RULE]}
@@ -562,7 +564,7 @@ def _errors(facts: FitFacts) -> Sentence:
     ]
     name = name_of_errors(errors.measure)
     return Sentence(
-        f"Compared with all other rows, the model's {name} is {word_list(parts)}.", stated
+        f"Compared with the other regions, the model's {name} is {word_list(parts)}.", stated
     )
 
 

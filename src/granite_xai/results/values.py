@@ -413,7 +413,9 @@ class Values:
         region = scope.region or 0
         is_kept = evaluations is self.kept
         if not is_kept:
-            parts = parts_of_region(self.fitted, effects, inside, region, scope.rows)
+            parts = parts_of_region(
+                self.fitted, effects, inside, region, scope.rows, self.rows.clusters[scope.rows]
+            )
         else:
             parts = [
                 regional_part(effect, inside, scope.rows, region=region, name=name)
