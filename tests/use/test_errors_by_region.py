@@ -114,7 +114,8 @@ def test_a_target_that_cannot_be_read_is_a_note():
     g = gx.Granite(step, **QUICK).fit(X, np.array(["text"] * 300))
     assert g.errors_ is None
     assert "rmse" not in g.partition_.frame()
-    assert any("Errors by region are not known" in note for note in g.diagnostics_["warnings"])
+    assert "Errors by region are not known" in g.diagnostics_["errors"]
+    assert "Errors by region are not known" in str(g)
     with pytest.raises(gx.InputError, match="T02"):
         gx.Granite(step, **QUICK).fit(X, np.zeros(299))
 
@@ -160,7 +161,35 @@ def test_the_worst_two_regions_are_named_and_others_counted():
     y = step(X) + rng.normal(size=4000) * noise
     partitioner = gx.partitioners.GivenRules(rules)
     text = str(gx.Granite(step, partitioner=partitioner, **QUICK).fit(X, y))
-    (sentence,) = [line for line in text.splitlines() if line.startswith("Compared with all")]
-    assert sentence.startswith("Compared with all other rows, the model's RMSE is 1.")
+    (sentence,) = [line for line in text.splitlines() if line.startswith("Compared with the")]
+    assert sentence.startswith("Compared with the other regions, the model's RMSE is 8.")
     assert sentence.count(" where ") == 2
     assert sentence.endswith("and larger in 1 more region.")
+
+
+def test_a_region_is_compared_with_those_that_do_not_stand_out():
+    rng, X = table(3000, 11)
+    spread = np.where(X["b"] > 0, np.where(X["c"] > 0, 4.0, 3.0), 1.0)
+
+    def model(frame):
+        return frame["a"] * np.where(frame["b"] > 0, np.where(frame["c"] > 0, 2, -1), 1)
+
+    y = model(X) + rng.normal(size=3000) * spread
+    g = gx.Granite(model, max_depth=2).fit(X, y)
+    ratios = sorted(figure.ratio for figure in g.errors_.of_regions if figure.stands_out)
+    assert ratios == pytest.approx([3.0, 4.0], rel=0.1)
+
+
+def test_errors_in_one_region_only_are_told():
+    rng, X = table(800, 12)
+    y = step(X) + rng.normal(size=800) * (X["b"] > 0)
+    g = gx.Granite(step, split_features=["b"], **QUICK).fit(X, y)
+    assert "is not 0 where" in str(g)
+
+
+def test_a_figure_of_the_paper_has_the_rows_of_the_fit():
+    _, X = table(300, 13)
+    _, other = table(200, 14)
+    g = gx.Granite(step, confidence_level=None, holdout=(other, step(other) + 1.0)).fit(X, step(X))
+    assert g.errors_.rows == "fitting"
+    assert g.errors_.overall == 0.0

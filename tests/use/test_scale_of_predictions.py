@@ -334,3 +334,59 @@ def test_unknown_predictions_of_several_outputs_share_a_scale():
     described = g.predict(X)
     assert described.min() >= 0.0
     assert described.max() <= 1.0
+
+
+def test_a_prediction_on_an_end_is_read_beside_it_wherever_it_comes_up():
+    """No own prediction is 0, some recombined ones are: they are not hundreds of log-odds away."""
+
+    def model(frame):
+        p = 0.2 + 0.3 * expit(frame["c"])
+        return np.where((frame["a"] > 1.5) & (frame["b"] < -1.5), 0.0, p)
+
+    inside = X[~((X["a"] > 1.4) & (X["b"] < -1.4))].reset_index(drop=True)
+    g = gx.Granite(model, scale="log-odds", max_depth=0).fit(inside)
+    assert g.disagreement_ < 0.5
+
+
+def test_a_scale_of_ones_own_says_which_predictions_have_no_place(logistic):
+    forest = RandomForestClassifier(10, random_state=0).fit(X, Y)
+    with pytest.raises(gx.ModelError, match="M33"):
+        gx.Granite(forest, scale=(lambda p: np.log(p), np.exp)).fit(X)
+
+
+def test_a_score_that_fails_is_no_margin():
+    class Fails(LogisticRegression):
+        def decision_function(self, X):
+            raise ValueError("no score")
+
+        def predict_proba(self, X):
+            p = expit(np.asarray(X) @ self.coef_[0] + self.intercept_[0])
+            return np.column_stack([1 - p, p])
+
+    g = gx.Granite(Fails().fit(X, Y), scale="log-odds", max_depth=0).fit(X)
+    assert g.global_fidelity_ > 0.99
+
+
+def test_curves_on_a_scale_are_predictions_wherever_they_are_drawn(logistic):
+    g = gx.Granite(logistic, scale="log-odds", max_depth=1).fit(X, Y)
+    for curve in g.curves_:
+        for part in (curve.effects, curve.low, curve.high):
+            drawn = curve.mean + part
+            assert drawn.min() >= 0.0
+            assert drawn.max() <= 1.0
+        by_hand = expit(curve.start + curve.added[1:])
+        np.testing.assert_allclose(curve.mean + curve.effects[1:], by_hand)
+
+
+def test_the_share_on_test_rows_of_a_report_is_that_of_predictions(logistic):
+    g = gx.Granite(logistic, scale="log-odds").fit(X, Y)
+    facts = g.report(X, Y, test=(X, Y)).facts
+    described = facts["evaluation"]["described"]
+    assert described == pytest.approx(r2(logistic.predict_proba(X)[:, 1], g.predict(X)))
+    gx_loaded = g.evaluate(X, Y).estimate.fidelity
+    assert described == pytest.approx(gx_loaded, abs=1e-9)
+
+
+def test_other_names_of_scales_are_told(logistic):
+    with pytest.raises(gx.InputError, match="Did you mean 'log-odds'"):
+        gx.Granite(logistic, scale="logit").fit(X)

@@ -436,7 +436,8 @@ class CurveMaker:
         reach = 0.0
         if len(columns) == 1:
             column = self.table.columns[min(columns)]
-            added, shares = added[node], shares[node]
+            effects = added = added[node]
+            shares = shares[node]
             if not self.scale.is_response:
                 predictions = np.asarray(self.scale.back(start + added))
                 mean = float(shares @ predictions)

@@ -566,7 +566,10 @@ class Predictor:
         if not wrong.any() and not self.scale.is_response and not self.scale.reads_margin:
             wrong = self._outside_scale(values)
             code = "M33"
-            what = f"predictions that have no place on the scale {self.scale.name!r}"
+            what = (
+                f"predictions that have no place on the scale {self.scale.name!r}, which takes "
+                f"{self.scale.needs},"
+            )
             hint = "Leave scale out, or choose one on which every prediction has a place."
         if not wrong.any():
             return values

@@ -20,6 +20,7 @@ Transform = Callable[[Any], Any]
 SMALLEST = 1e-300  # numbers are told from 0 down to here
 NEAR_ONE = 1e-12  # numbers are told from 1 up to this distance, by a model in double precision
 NEAR_ONE_SINGLE = 1e-6  # in single precision
+ROUNDED_ZERO = 1e-15  # of a prediction that is 0, where it is added up of parts
 ROUNDED = 1.001  # times a distance from an end that is read there, after it was turned back
 
 
@@ -37,6 +38,8 @@ class Scale:
         As ``Granite(scale=)`` has it, and as texts call it.
     clip : float
         Predictions that lie on an end of the scale are read at this distance from it.
+    near_low : float
+        Predictions so near to the lower end lie on it: where some do, sums of a model's parts may miss it by rounding.
     is_single : bool
         Whether predictions are in single precision, which tells fewer numbers from 1.
     reads_margin : bool
@@ -47,6 +50,7 @@ class Scale:
 
     name: str = "response"
     clip: float = SMALLEST
+    near_low: float = SMALLEST
     is_single: bool = False
     reads_margin: bool = False
     own: tuple[Transform, Transform] | None = None
@@ -72,6 +76,11 @@ class Scale:
     def ends(self) -> tuple[float, float]:
         """The numbers between which predictions have a place on the scale."""
         return _ENDS.get(self.name, (-np.inf, np.inf))
+
+    @property
+    def needs(self) -> str:
+        """Which predictions have a place on the scale."""
+        return _NEEDS.get(self.name, "numbers that its function takes")
 
     @property
     def back(self) -> Transform:
@@ -105,7 +114,7 @@ class Scale:
             return predictions
         low, high = self.ends
         near_high = NEAR_ONE_SINGLE if self.is_single else NEAR_ONE
-        above_low = np.where(predictions <= low + SMALLEST, low + self.clip, predictions)
+        above_low = np.where(predictions <= low + self.near_low, low + self.clip, predictions)
         is_high = predictions >= high - near_high
         inside = np.where(is_high, high - max(self.clip, near_high), above_low)
         return np.asarray(self._transforms[0](inside), dtype=np.float64)
@@ -127,10 +136,11 @@ class Scale:
         """
         low, high = self.ends
         near_high = NEAR_ONE_SINGLE if is_single else NEAR_ONE
-        is_on_end = (predictions <= low + ROUNDED * SMALLEST) | (
-            predictions >= high - ROUNDED * near_high
-        )
-        scale = replace(self, is_single=is_single)
+        is_low = predictions <= low + ROUNDED * SMALLEST
+        near_low = ROUNDED_ZERO if is_low.any() else SMALLEST
+        is_on_end = is_low | (predictions <= low + near_low)
+        is_on_end |= predictions >= high - ROUNDED * near_high
+        scale = replace(self, is_single=is_single, near_low=near_low)
         inside = predictions[~is_on_end]
         if len(inside):
             scale = replace(scale, clip=float(np.minimum(inside - low, high - inside).min()) / 2)
@@ -152,6 +162,11 @@ _TRANSFORMS: dict[str, tuple[Transform, Transform]] = {
     "log-log": (_to_cumulative_hazard, _from_cumulative_hazard),
 }
 _ENDS = {"log-odds": (0.0, 1.0), "log": (0.0, np.inf), "log-log": (0.0, 1.0)}
+_NEEDS = {
+    "log-odds": "numbers from 0 to 1",
+    "log": "numbers of at least 0",
+    "log-log": "numbers from 0 to 1",
+}
 RESPONSE = Scale()
 SCALES = {
     "response": RESPONSE,
@@ -160,6 +175,8 @@ SCALES = {
     "log-log": Scale("log-log"),
 }
 OWN_SCALE = "given scale"
+SYNONYMS = {"logit": "log-odds", "cloglog": "log-log"}
+"""Names of links for scales."""
 
 
 def read_scale(scale: Any) -> Scale:
@@ -179,7 +196,10 @@ def read_scale(scale: Any) -> Scale:
     """
     if isinstance(scale, str):
         if scale not in SCALES:
-            raise unknown("scale", scale, SCALES)
+            error = unknown("scale", scale, SCALES)
+            if scale in SYNONYMS:
+                error.hint = f"Did you mean {SYNONYMS[scale]!r}?"
+            raise error
         return SCALES[scale]
     if isinstance(scale, tuple | list) and len(scale) == 2 and all(map(callable, scale)):
         to, back = scale

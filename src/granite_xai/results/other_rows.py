@@ -100,7 +100,8 @@ def _explained_by_themselves(result: FitResult, rows: Rows) -> Explanation:
             inside = plan.ask(rows.take(places))
         else:
             inside = everywhere.take(places)
-        parts += parts_of_region(result, named, inside.outputs[0], region, places)
+        clusters = rows.clusters[places]
+        parts += parts_of_region(result, named, inside.outputs[0], region, places, clusters)
     return Explanation(result.layout.labels, tuple(parts), rows.table)
 
 

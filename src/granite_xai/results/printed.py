@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from granite_xai.base.document import (
     Bar,
     Block,
@@ -21,6 +23,7 @@ from granite_xai.base.document import (
 )
 from granite_xai.base.numbers import OutputUnit, amount, share
 from granite_xai.fitting.fit_result import FitResult
+from granite_xai.inference.nodes import NodeFigure
 from granite_xai.regions import draw_tree
 from granite_xai.results.facts import FitFacts, region_columns
 from granite_xai.results.sentences import (
@@ -28,11 +31,13 @@ from granite_xai.results.sentences import (
     OutputWords,
     finding_of,
     name_of_errors,
+    name_of_output,
     output_words,
 )
 from granite_xai.search.growth import Tree as SearchedTree
 
 NOTES_SHOWN = 2
+OUTPUTS_SHOWN = 4  # outputs whose means the tree has, at most
 NEXT_STEP = "g.report(X, y)"
 HALVES_STEP = "g.stability() says whether searches on half the rows find the same splits; it asks the model nothing."
 STRAY_EXPLAINED = (
@@ -142,6 +147,18 @@ def with_names(tree: Tree, names: Mapping[int, str]) -> Tree:
     return Tree(tree.head, lines)
 
 
+def _nodes_of_outputs(fitted: FitResult) -> list[tuple[str, Sequence[NodeFigure]]]:
+    """Figures of the nodes by what is predicted: of several outputs a few, from the first to the last."""
+    if not fitted.outputs:
+        return [("prediction", fitted.nodes[0].nodes)]
+    names = list(fitted.outputs)
+    chosen = np.unique(np.linspace(0, len(names) - 1, min(len(names), OUTPUTS_SHOWN)).round())
+    shown = [names[int(place)] for place in chosen]
+    return [
+        (name_of_output(fitted.model, name), fitted.outputs[name].nodes[0].nodes) for name in shown
+    ]
+
+
 def tree_of(facts: FitFacts, output: OutputWords) -> Tree:
     """The nodes with their figures; without a tree, all rows and every region.
 
@@ -154,16 +171,18 @@ def tree_of(facts: FitFacts, output: OutputWords) -> Tree:
     figures = facts.figures
     unit = output.unit if figures.is_rooted else OutputUnit()  # squares have no unit
     drawn = list(draw_tree(facts.places, facts.vocabulary))
-    means = [node.mean for node in figures.nodes]
     strays = [node.heterogeneity for node in figures.nodes]
     largest_stray = max((stray for stray in strays if not math.isnan(stray)), default=0.0)
     # Heading, value at each node, its text, and the value whose bar is full; means have no natural zero.
     columns: list[tuple[str, list[float], Callable[[float], str], float]] = [
         ("rows", [place.node.fraction for place, _, _ in drawn], share, 1.0),
-        ("mean prediction", means, _on_one_scale(means, unit), math.nan),
-        ("difference", strays, amount, largest_stray),
     ]
-    if facts.is_effect:
+    for name, nodes in _nodes_of_outputs(fitted):
+        means = [node.mean for node in nodes]
+        columns.append((f"mean {name}", means, _on_one_scale(means, unit), math.nan))
+    if not fitted.outputs:  # of several, lines of their own say how far rows stray
+        columns.append(("difference", strays, amount, largest_stray))
+    if facts.is_effect and not fitted.outputs:
         noun = unit.on_scale.noun
         head = f"rows stray ({noun})" if noun else "rows stray"
         columns[-1] = (head, strays, partial(unit.spread, bare=True), largest_stray)

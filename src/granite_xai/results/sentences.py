@@ -204,6 +204,21 @@ def _named_output(predictor: Any, unit: str) -> OutputWords:
     )
 
 
+def name_of_output(predictor: Any, name: Any) -> str:
+    """How one of several outputs is called beside others: "t = 12", "horizon 24", "output 0", "setosa".
+
+    Parameters
+    ----------
+    predictor : Predictor
+        Of all of them.
+    name : object
+    """
+    if predictor.axis is not None and not predictor.is_survival:
+        return shortened(plain(f"{predictor.axis.name} {name}"))
+    is_class = predictor.classes is not None
+    return shortened(plain(str(name) if is_class or isinstance(name, str) else f"output {name}"))
+
+
 # All of it --------------------------------------------------------------------------------------------
 
 
@@ -268,6 +283,8 @@ def finding_of(facts: FitFacts, output: OutputWords) -> FitFinding:
     """
     features = facts.dependence.features
     notes = []
+    if "errors" in facts.diagnostics:
+        notes.append(Sentence(facts.diagnostics["errors"], [_n_regions(facts)]))
     if "alpha" in facts.diagnostics:
         notes.append(Sentence(facts.diagnostics["alpha"]["text"], [_n_regions(facts)]))
     return FitFinding(
@@ -529,7 +546,7 @@ def _reason(facts: FitFacts) -> str:
 
 
 def _errors(facts: FitFacts) -> Sentence:
-    """The regions in which the model errs more than elsewhere, beyond chance; the worst first."""
+    """The regions in which the model errs more than in the others, beyond chance; the worst first."""
     errors = facts.fitted.errors
     if errors is None:
         return NOTHING
@@ -718,7 +735,7 @@ def _by_question(facts: FitFacts, unit: OutputUnit) -> tuple[Sentence, ...]:
     titles = [figures.question for figures in fitted.nodes]
     units = [unit] * len(titles)
     if len(fitted.outputs) == len(fitted.nodes):  # one question about several outputs
-        titles = [str(name) for name in fitted.outputs]
+        titles = [name_of_output(fitted.model, name) for name in fitted.outputs]
         units = [output_words(output.model).unit for output in fitted.outputs.values()]
     sentences = []
     for number, figures in enumerate(fitted.nodes):
