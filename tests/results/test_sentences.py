@@ -215,6 +215,14 @@ def test_curves_that_lie_closer_than_what_matters_do_not_differ(g):
     assert dependence_of(facts.figures, facts.curves, flat=1.1 * apart).features == ()
 
 
+def test_a_curve_beside_much_larger_ones_is_flat():
+    g = gx.Granite(lambda frame: frame["a"] + 0.01 * frame["c"]).fit(X)
+    _ = g.curves_
+    facts = FitFacts(fitted_view(g).result, g.diagnostics_)
+    shapes = {curve.label: facts.shape(curve).kind for curve in facts.curves}
+    assert (shapes["a"], shapes["c"]) == ("rises", "flat")
+
+
 def test_a_region_says_what_is_its_own(g):
     facts = FitFacts(fitted_view(g).result, g.diagnostics_)
     output = output_words(facts.fitted.model)
