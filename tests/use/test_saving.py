@@ -178,6 +178,9 @@ def test_weights_of_rows_come_back_with_the_rows(tmp_path):
     path = gx.save(g, tmp_path / "g.json")
     loaded = gx.load(gx.save(gx.load(path), tmp_path / "again.json"), model, X=X)
     close(loaded.explain(NEW).frame(), g.explain(NEW).frame())
+    joint = gx.Granite(model, influence="joint", groups={"g": ["a", "c"]}, **OPTIONS)
+    path = gx.save(joint.fit(X, sample_weight=weights), tmp_path / "joint.json")
+    np.testing.assert_allclose(gx.load(path, model, X=X).predict(NEW), joint.predict(NEW))
 
 
 def to_polars(frame):
@@ -314,6 +317,10 @@ def test_all_outputs_of_a_model(tmp_path):
     close(gx.load(path, outputs).evaluate(NEW).frame(), g.evaluate(NEW).frame())
     with pytest.raises(gx.ModelError, match="F09"):
         gx.load(path, lambda X: outputs(X)[:, ::-1])
+    document = json.loads(path.read_text())
+    document["granite"]["outputs"][1][0] = document["granite"]["outputs"][0][0]
+    with pytest.raises(gx.FormatError, match="F04: granite.outputs have a name twice"):
+        gx.load(forged(document, tmp_path))
 
 
 @pytest.mark.parametrize("question", ["shap-pdp", "cshap-shap"])
