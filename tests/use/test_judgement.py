@@ -43,3 +43,12 @@ def test_without_a_confidence_level_nothing_is_judged():
 def test_folds_judge_below_600_rows_and_held_out_rows_from_there(rows):
     expected = "cross-validated" if rows < 600 else "held-out"
     assert fit_of(1, n_rows=rows).estimate_.rows == expected
+
+
+def test_rows_that_are_given_tell_by_themselves_whether_there_is_more_than_chance():
+    g = fit_of(0, n_rows=700)
+    rng = np.random.default_rng(5)
+    few = np.column_stack([rng.integers(0, 9, 6), rng.normal(size=6)]).astype(float)
+    evaluation = g.evaluate(few)
+    assert evaluation.figures.rows == "held-out"
+    assert np.isnan(evaluation.remaining)

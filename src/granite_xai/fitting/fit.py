@@ -33,6 +33,7 @@ from granite_xai.fitting.plan import (
 from granite_xai.fitting.remarks import causes, note_bins, note_floors
 from granite_xai.fitting.settings import Settings, open_inputs
 from granite_xai.fitting.stability import Stability, affordable_pairs, halves, stability_of
+from granite_xai.inference.estimate import FoldTree
 from granite_xai.inference.model_errors import Losses, ModelErrors, model_errors
 from granite_xai.inference.nodes import with_levels_of
 from granite_xai.search.growth import Tree
@@ -227,31 +228,32 @@ def _with_each_output(search: Search, joint: FitResult) -> FitResult:
 def _judged(result: FitResult, search: Search, held_out: Rows | None) -> FitResult:
     """The result with what the held-out rows say of its regions; without any, what the rows that searched say."""
     sample = judging = search.sample
-    fits = [result, *result.outputs.values()]
+    regions = None
+    trees: Sequence[FoldTree] = ()
     if held_out is not None and result.level is not None:
         judging = result.plan.ask(held_out)
         regions = result.partition.apply(held_out.table)
-        asked = [judging, *(judging.of_output(number) for number in range(len(result.outputs)))]
-        judgements = [
-            judge(of_output, answers, regions)
-            for of_output, answers in zip(fits, asked, strict=True)
-        ]
     else:
         trees = trees_of_folds(result, sample)
-        judgements = [
-            judge(of_output, of_output.sample or sample, trees=trees) for of_output in fits
-        ]
-    judged = []
-    for of_output, judgement in zip(fits, judgements, strict=True):
-        evaluations = (of_output.sample or sample).outputs
+
+    def judged(fit: FitResult, searched: Sample, judging: Sample) -> FitResult:
+        judgement = judge(fit, judging, regions, trees=trees)
         nodes = tuple(
             with_levels_of(
-                measured.figures, result.partition, result.regions, evaluations[question.output]
+                measured.figures,
+                result.partition,
+                result.regions,
+                searched.outputs[question.output],
             )
-            for measured, question in zip(judgement.measured, of_output.questions, strict=True)
+            for measured, question in zip(judgement.measured, fit.questions, strict=True)
         )
-        judged.append(replace(of_output, estimate=judgement.estimate, nodes=nodes))
-    joint, *others = judged
+        return replace(fit, estimate=judgement.estimate, nodes=nodes)
+
+    joint = judged(result, sample, judging)
+    others = [
+        judged(fit, sample.of_output(number), judging.of_output(number))
+        for number, fit in enumerate(result.outputs.values())
+    ]
     is_given = isinstance(result.settings.holdout, tuple | list) and judging is not sample
     samples = [judging] if is_given or judging is sample else [sample, judging]
     errors = _errors(result, samples, "given" if is_given else "fitting")

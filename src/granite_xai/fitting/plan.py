@@ -799,12 +799,11 @@ def _affordable_rows(opened: Opened, first: First, n_available: int) -> int:
     cost = draft.cost(drawn_from=opened.rows.table)
     n_sample = len(sample.search)
     n_affordable = (settings.budget - cost.pilot - PROBED_ROWS) / (cost.of_search / n_sample)
+    n_search = max(n_affordable, 0.0)
     if settings.holdout == "auto":  # half as many rows judge as search, up to a limit
-        n_search = max(n_affordable, 0.0) / (1 + HELD_OUT_TO_SEARCHING)
+        n_search = n_search / (1 + HELD_OUT_TO_SEARCHING)
         if HELD_OUT_TO_SEARCHING * n_search > MOST_HELD_OUT:
             n_search = n_affordable - MOST_HELD_OUT
-    else:  # how many rows judge does not depend on how many search
-        n_search = n_affordable - draft.n_judging
     fewest = FEWEST_SEARCHING
     if resources.max_evaluations is not None:
         fewest = FEWEST_IN_EXPLICIT_BUDGET
@@ -818,7 +817,7 @@ def _affordable_rows(opened: Opened, first: First, n_available: int) -> int:
 
     if n_search <= fewest or n_used(n_search) <= n_affordable:
         return n_search
-    # So few that all of their clusters, which are drawn whole, are paid for.
+    # So few that those that judge are paid for as well, and clusters, which are drawn whole.
     sizes = range(fewest, n_search)
     return sizes[max(bisect_right(sizes, n_affordable, key=n_used) - 1, 0)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -19,12 +19,11 @@ from granite_xai.base.numbers import count
 from granite_xai.base.text import listing
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.curves.curves import pdp_of_regions
-from granite_xai.evaluations.evaluations import Attribution, Evaluations, Matrix, Sample
+from granite_xai.evaluations.evaluations import Attribution, Evaluations, Sample
 from granite_xai.evaluations.probe import out_of_range
 from granite_xai.fitting.find import Task, disagreements_of
 from granite_xai.fitting.fit_result import FitResult
 from granite_xai.fitting.plan import Plan
-from granite_xai.tables import Table
 
 # Noise floors -------------------------------------------------------------------------------------------
 
@@ -163,55 +162,41 @@ def additive_evaluations(
         return None
     shares = (evaluations.weights / evaluations.weights.sum())[None]
     mean = float(shares[0] @ evaluations.f)
-    curves = {}  # of each player at every row, (n,)
-    by_level = {}  # and at each of its levels, (1 + levels,)
+    curves = {}  # of each player at each of its levels, (1 + levels,)
+    at_rows = {}  # and at the rows, (len(places),)
     for player in players:
         position = min(player)
         column = table.columns[position]
         cells = plan.cells.get(position)
-        curve = pdp_of_regions(column, evaluations, shares, cells, question.output)[0] - mean
-        by_level[player] = curve
-        curves[player] = curve[column.codes + 1]
-    f = mean + np.sum(list(curves.values()), axis=0)
+        pdp = pdp_of_regions(column, evaluations, shares, cells, question.output)[0]
+        curves[player] = pdp - mean
+        at_rows[player] = curves[player][column.codes[places] + 1]
+
+    def added_up(columns: Coalition) -> FloatArray:
+        """What the players among some columns add at the rows."""
+        inside = (at_rows[player] for player in players if player <= columns)
+        return np.asarray(sum(inside, start=np.zeros(len(places))))
+
+    f = mean + added_up(evaluations.everything)
     of_rows = evaluations.take(places)
-    matrices = {
-        columns: _additive_matrix(columns, matrix, f[places], curves, by_level, table, places)
-        for columns, matrix in of_rows.matrices.items()
-    }
+    matrices = {}
+    for columns, matrix in of_rows.matrices.items():
+        at_columns = added_up(columns)
+        if columns in curves and matrix.levels is not None:
+            of_values = curves[columns][matrix.levels + 1]
+        else:
+            first_rows = np.zeros(matrix.values.shape[1], dtype=np.intp)
+            first_rows[matrix.codes[::-1]] = np.arange(len(places) - 1, -1, -1)
+            of_values = at_columns[first_rows]
+        matrices[columns] = matrix._replace(values=(f - at_columns)[:, None] + of_values[None, :])
     facts = dict(of_rows.facts)
     for key, fact in facts.items():
         if isinstance(key, Attributed) and isinstance(fact, Attribution):
             effect = np.zeros(len(places))
             if len(key.members) == 1:  # interactions of an additive model are 0
-                effect = sum(
-                    (curves[player][places] for player in players if player <= key.members[0]),
-                    start=effect,
-                )
+                effect = added_up(key.members[0])
             facts[key] = Attribution(effect[:, None] - effect[None, :])
-    return replace(of_rows, f=f[places], matrices=matrices, facts=facts)
-
-
-def _additive_matrix(
-    columns: Coalition,
-    matrix: Matrix,
-    f: FloatArray,
-    curves: Mapping[Coalition, FloatArray],
-    by_level: Mapping[Coalition, FloatArray],
-    table: Table,
-    places: IntArray,
-) -> Matrix:
-    """``E_S`` of the additive model at the same values."""
-    inside = [player for player in curves if player <= columns]
-    at_rows = np.zeros(len(places))
-    for player in inside:
-        at_rows = at_rows + curves[player][places]
-    if len(columns) == 1 and matrix.levels is not None and inside:
-        of_values = by_level[inside[0]][matrix.levels + 1]
-    else:
-        first_rows = np.zeros(matrix.values.shape[1], dtype=np.intp)
-        first_rows[matrix.codes[::-1]] = np.arange(len(places) - 1, -1, -1)
-        of_values = at_rows[first_rows]
-    return matrix._replace(values=(f - at_rows)[:, None] + of_values[None, :])
+    return replace(of_rows, f=f, matrices=matrices, facts=facts)
 
 
 # Thin bins ----------------------------------------------------------------------------------------------------
