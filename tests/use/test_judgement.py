@@ -35,6 +35,21 @@ def test_below_600_rows_folds_judge_and_say_less_than_the_rows_that_chose():
     assert np.mean([g.estimate_.fidelity - g.fidelity_ for g in judged]) < -0.01
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_one_curve_per_feature_describes_no_more_of_rows_that_did_not_make_it(seed):
+    g = fit_of(seed)
+    assert g.global_fidelity_ - 0.1 < g.estimate_.global_fidelity < g.global_fidelity_
+
+
+def test_a_fit_on_a_scale_looks_at_no_other_one():
+    def model(X):
+        return np.exp(10.0 + sharp(X) / 9.0)
+
+    g = fit_of(0, n_rows=700, model=model, scale="log")
+    assert len(g.partition_) > 1
+    assert g.estimate_.fidelities.value.other_scale == ""
+
+
 def test_without_a_confidence_level_nothing_is_judged():
     assert fit_of(0, confidence_level=None).estimate_ is None
 
