@@ -128,6 +128,7 @@ def test_parameters_and_their_defaults_are_those_of_the_public_face():
         "partitioner": None,
         "output": None,
         "response": "auto",
+        "scale": "response",
         "missing": "auto",
         "kinds": None,
         "max_samples": "auto",
