@@ -342,3 +342,18 @@ def test_columns_of_a_frame_that_the_model_returns_name_the_outputs(library):
         gx.Granite(model, output="in 2 h", **ROWS).fit(X)
     with pytest.raises(InputError, match="P01.*no names"):
         gx.Granite(two_outputs, output="in 6 h", **ROWS).fit(X)
+
+
+def test_evaluate_of_several_questions_states_no_interval_of_all_beside_the_figure_of_one():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(700, 3)), columns=["a", "b", "c"])
+
+    def product(frame):
+        return frame["a"] * np.sign(frame["b"]) + frame["c"]
+
+    several = gx.Granite(product, ["ice-pdp", "shap-pdp"], max_depth=1).fit(X)
+    assert "interval" not in str(several.evaluate(X.iloc[:300])).splitlines()[0]
+    one = gx.Granite(product, max_depth=1).fit(X)
+    estimate = one.evaluate(X.iloc[:300]).estimate
+    first = str(one.evaluate(X.iloc[:300])).splitlines()[0]
+    assert ("interval" in first) == (estimate.low == estimate.low)

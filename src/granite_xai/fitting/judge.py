@@ -402,7 +402,8 @@ class Evaluation(Printable):
         overall = figures.root.heterogeneity
         inside = self._size(figures.size(figures.by_set_inside_regions()))
         basis = count(figures.n_rows, "row")
-        if estimate is not None and not math.isnan(estimate.low):
+        questions = set() if estimate is None else {line.question for line in estimate.lines}
+        if estimate is not None and len(questions) == 1 and not math.isnan(estimate.low):
             # The interval is that of the share that is left of the squared figure.
             low, high = (
                 self._size(overall * figures.size([left])) for left in (estimate.low, estimate.high)

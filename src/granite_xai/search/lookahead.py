@@ -77,6 +77,8 @@ class NodeCuts:
         codes = self.codes(cut.column)
         if cut.group:
             options = self.groups[cut]
+        elif not self.columns[cut.column].is_ordered:  # missing values against all labels
+            options = [cut]
         else:
             last_codes = np.append(quantile_codes(codes, count + 1), cut.last)
             options = thresholds_at(cut.column, np.unique(last_codes[last_codes >= 0]), codes)
