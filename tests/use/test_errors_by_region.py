@@ -193,3 +193,10 @@ def test_a_figure_of_the_paper_has_the_rows_of_the_fit():
     g = gx.Granite(step, confidence_level=None, holdout=(other, step(other) + 1.0)).fit(X, step(X))
     assert g.errors_.rows == "fitting"
     assert g.errors_.overall == 0.0
+
+
+def test_a_huge_ratio_is_not_spelled_out():
+    rng, X = table(800, 15)
+    y = step(X) + rng.normal(size=800) * np.where(X["b"] > 0, 1.0, 0.001)
+    g = gx.Granite(step, split_features=["b"], **QUICK).fit(X, y)
+    assert "RMSE is more than 10 times as large where b >" in str(g)

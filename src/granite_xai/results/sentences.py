@@ -44,6 +44,7 @@ from granite_xai.results.shapes import (
     distance_apart,
 )
 
+MOST_TIMES = 10  # ratio of errors beyond which its size says nothing more
 MOST_NAMED = 4  # features that the finding names
 MOST_LISTED = 3  # features that a list of the curves names
 MOST_BY_RULE = 2  # small regions that are named by their rules
@@ -566,7 +567,10 @@ def _errors(facts: FitFacts) -> Sentence:
         value = amount(figure.value)
         if level is not None and not math.isnan(figure.low):
             value += f", {100 * level:g}% interval {amount(figure.low)}–{amount(figure.high)}"
-        size = f"{figure.ratio:.1f} times as large{of_output} "
+        times = f"{figure.ratio:.1f}"
+        if figure.ratio > MOST_TIMES:
+            times = f"more than {MOST_TIMES}"
+        size = f"{times} times as large{of_output} "
         if math.isinf(figure.ratio):
             size = f"not 0{of_output} "
         parts.append(f"{'' if size == told else size}{where} ({value})")
