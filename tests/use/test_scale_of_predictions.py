@@ -390,3 +390,20 @@ def test_the_share_on_test_rows_of_a_report_is_that_of_predictions(logistic):
 def test_other_names_of_scales_are_told(logistic):
     with pytest.raises(gx.InputError, match="Did you mean 'log-odds'"):
         gx.Granite(logistic, scale="logit").fit(X)
+
+
+@pytest.mark.parametrize("options", [{}, {"confidence_level": None, "search": "greedy"}])
+def test_neither_the_order_of_rows_nor_of_columns_moves_the_ends(options):
+    """Some recombined rows come nearer to the end than any row itself: which ones are asked must not matter."""
+
+    def model(frame):
+        p = expit(3 * (frame["a"] + frame["b"] + frame["c"]))
+        return np.where(p < 0.001, 0.0, np.minimum(p, 0.5))
+
+    fits = []
+    order = np.random.default_rng(5).permutation(300)
+    for table in (X.iloc[:300], X.iloc[:300][["c", "a", "b"]], X.iloc[:300].iloc[order]):
+        table = table.reset_index(drop=True)
+        fits.append(gx.Granite(model, scale="log-odds", max_depth=1, **options).fit(table))
+    figures = [g.disagreement_ for g in fits]
+    assert figures == pytest.approx([figures[0]] * 3, rel=1e-9)

@@ -34,6 +34,7 @@ from granite_xai.models.outputs import (
 from granite_xai.models.scale import RESPONSE, SCALES, Scale
 from granite_xai.models.workers import Build, Workers
 from granite_xai.tables import Table, recombine
+from granite_xai.tables.rows import fixed_row_order
 
 T = TypeVar("T")
 
@@ -611,13 +612,18 @@ class Predictor:
         float
             Share of the rows whose own prediction lies on an end.
         """
+        every_row = np.arange(table.n_rows)
+        # By place in the fixed order and by name, so that the order of rows and columns does not matter.
+        in_order = fixed_row_order(table, None, np.ones(table.n_rows), every_row)
+        by_name = np.argsort(np.array(table.names, dtype=object), kind="stable")
         generator = np.random.default_rng(seed)
-        donors = generator.permutation(table.n_rows)
-        moved_column = generator.integers(table.n_columns, size=table.n_rows)
-        parts = [self.recombined_outputs(table, np.arange(table.n_rows), table, donors, ())]
+        donors = generator.permutation(in_order)
+        moved_column = by_name[generator.integers(table.n_columns, size=table.n_rows)]
+        parts = [self.recombined_outputs(table, every_row, table, every_row, ())]
         for column in np.unique(moved_column).tolist():
-            rows = np.flatnonzero(moved_column == column)
-            parts.append(self.recombined_outputs(table, rows, table, donors[rows], (column,)))
+            places = np.flatnonzero(moved_column == column)
+            rows = in_order[places]
+            parts.append(self.recombined_outputs(table, rows, table, donors[places], (column,)))
         on_scale = np.hstack(parts)
         shares = []
         for output, values in zip(self.outputs.values() or [self], on_scale, strict=True):
