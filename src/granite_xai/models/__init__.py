@@ -10,7 +10,7 @@ from granite_xai.models.model import (
     for_table,
     joint_predictor,
 )
-from granite_xai.models.outputs import OutputAxis, outside_unit_interval
+from granite_xai.models.outputs import OutputAxis
 from granite_xai.models.scale import RESPONSE, SCALES, Scale, read_scale
 
 __all__ = [
@@ -26,6 +26,5 @@ __all__ = [
     "as_predictor",
     "for_table",
     "joint_predictor",
-    "outside_unit_interval",
     "read_scale",
 ]

@@ -15,6 +15,7 @@ from scipy.special import expit, logit
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import unknown
 from granite_xai.base.typing import BoolArray, FloatArray
+from granite_xai.models.outputs import as_it_is
 
 Transform = Callable[[Any], Any]
 SMALLEST = 1e-300  # numbers are told from 0 down to here
@@ -22,10 +23,6 @@ NEAR_ONE = 1e-12  # numbers are told from 1 up to this distance, by a model in d
 NEAR_ONE_SINGLE = 1e-6  # in single precision
 ROUNDED_ZERO = 1e-15  # of a prediction that is 0, where it is added up of parts
 ROUNDED = 1.001  # times a distance from an end that is read there, after it was turned back
-
-
-def _as_it_is(values: Any) -> Any:
-    return values
 
 
 @dataclass(frozen=True)
@@ -156,7 +153,7 @@ def _to_cumulative_hazard(values: Any) -> Any:
 
 
 _TRANSFORMS: dict[str, tuple[Transform, Transform]] = {
-    "response": (_as_it_is, _as_it_is),
+    "response": (as_it_is, as_it_is),
     "log-odds": (logit, expit),
     "log": (np.log, np.exp),
     "log-log": (_to_cumulative_hazard, _from_cumulative_hazard),
